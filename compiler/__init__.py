@@ -1,0 +1,1 @@
+"""The compiler: StableHLO to IREE `.vmfb`, phase by phase."""

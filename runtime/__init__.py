@@ -1,0 +1,1 @@
+"""The runtime: loads and runs IREE `.vmfb` modules; needs neither jax nor the compiler."""
