@@ -1,0 +1,63 @@
+"""Fixtures that every test shares: a fresh cache folder and the paths of IREE's own tools."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import sysconfig
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _fresh_cache(tmp_path_factory):
+    """Compiled programs of one test run never come from, or land in, the user's cache."""
+    folder = tmp_path_factory.mktemp("pyiree-cache")
+    runtime_cache = pathlib.Path(os.environ.get("PYIREE_TEST_RUNTIME_CACHE", folder / "runtime"))
+    os.environ["PYIREE_CACHE_DIR"] = str(folder)
+    os.environ["PYIREE_RUNTIME_CACHE_DIR"] = str(runtime_cache)
+    yield folder
+
+
+@pytest.fixture(scope="session")
+def project_root() -> pathlib.Path:
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def iree_tool():
+    """A function (name, *args, input=None) that runs one of IREE's tools and gives its CompletedProcess."""
+    scripts = pathlib.Path(sysconfig.get_path("scripts"))
+
+    def run(name, *args, input=None, check=True, timeout=120):
+        tool = scripts / name
+        path = str(tool) if tool.exists() else shutil.which(name)
+        assert path, f"{name} is missing: install the test extra (pip install -e '.[test]')"
+        done = subprocess.run(
+            [path, *map(str, args)], input=input, capture_output=True, timeout=timeout,
+            text=not isinstance(input, bytes),
+        )
+        if check and done.returncode:
+            raise AssertionError(f"{name} failed ({done.returncode}):\n{done.stderr[:4000]}")
+        return done
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def python_child():
+    """A function (code, *args, env=None) that runs Python code in a process of its own."""
+
+    def run(code, *args, env=None, timeout=120, check=True):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *map(str, args)], capture_output=True, text=True, timeout=timeout,
+            env={**os.environ, **(env or {})}, cwd=ROOT.parent,
+        )
+        if check and done.returncode:
+            raise AssertionError(f"child failed ({done.returncode}):\n{done.stdout}\n{done.stderr}")
+        return done
+
+    return run
