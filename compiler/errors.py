@@ -1,0 +1,31 @@
+"""The errors of the compiler: what every failed compilation raises.
+
+Each carries one clear line; `UnsupportedError` lists every op that the compiler cannot take, with the user's
+source line, before anything is lowered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class PyireeError(Exception):
+    """Base of the errors that pyiree raises itself."""
+
+
+class CompileError(PyireeError):
+    """A program cannot be compiled; `location` is the user's `file:line` where it is known."""
+
+    def __init__(self, message: str, location: str | None = None):
+        super().__init__(message if location is None else f"{location}: {message}")
+        self.location = location
+
+
+class UnsupportedError(CompileError):
+    """The program uses ops that the compiler does not support; `ops` holds (op name, location) pairs."""
+
+    def __init__(self, ops: Sequence[tuple[str, str]], advice: str | None = None):
+        listed = "; ".join(f"{name} at {location}" for name, location in ops)
+        text = f"unsupported op {listed}"
+        super().__init__(text if advice is None else f"{text} ({advice})")
+        self.ops = tuple(ops)

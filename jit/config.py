@@ -1,0 +1,139 @@
+"""The settings: `pyiree.config.NAME`, or PYIREE_NAME in the environment, same name and same values.
+
+What enters: an attribute set by the program, else the environment variable, else the default.
+What leaves: a checked value, read anew on each access, so that a variable set later still counts.
+The module is its own settings object: `pyiree.config.cache_dir = "/scratch"` works and is checked at once.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pyiree.errors import ConfigError
+
+LOG_TOPICS = ("misses", "compiles", "cache")
+
+
+class Setting(NamedTuple):
+    """One setting: how its text is read, its default, and what it does."""
+
+    parse: Callable[[Any], Any]
+    default: Any
+    meaning: str
+
+
+def _switch(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    text = str(value).strip().lower()
+    if text in ("1", "on", "true", "yes"):
+        return True
+    if text in ("0", "off", "false", "no"):
+        return False
+    raise ValueError("expected on or off")
+
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+
+
+def _byte_count(value: Any) -> int:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?I?)B?", str(value).strip().upper())
+    if match is None or match[2] not in _UNITS:
+        raise ValueError("expected a number of bytes such as 500000000, 500MB or 2GiB")
+    return int(float(match[1]) * _UNITS[match[2]])
+
+
+def _folder(value: Any) -> Path | None:
+    return None if value is None or value == "" else Path(value).expanduser()
+
+
+def _thread_count(value: Any) -> int:
+    count = int(value)
+    if count < 0:
+        raise ValueError("expected 0 (one worker a CPU) or a number of threads")
+    return count
+
+
+def _words(value: Any) -> tuple[str, ...]:
+    parts = value.split(",") if isinstance(value, str) else value
+    return tuple(part.strip() for part in parts if part.strip())
+
+
+def _topics(value: Any) -> tuple[str, ...]:
+    words = LOG_TOPICS if value == "all" else _words(value)
+    for word in words:
+        if word not in LOG_TOPICS:
+            raise ValueError(f"expected some of {', '.join(LOG_TOPICS)}")
+    return words
+
+
+def _name(value: Any) -> str:
+    text = str(value).strip()
+    if not text:
+        raise ValueError("expected a name")
+    return text
+
+
+SETTINGS: dict[str, Setting] = {
+    "cache": Setting(_switch, True, "keep compiled programs on disk: on or off"),
+    "cache_dir": Setting(_folder, None, "where they are kept (default: the user's cache folder)"),
+    "cache_max_size": Setting(_byte_count, 2 * 2**30, "how large that folder may grow, such as 500MB"),
+    "cpu": Setting(_name, "host", "the CPU to compile for: host, generic, or a name that LLVM knows"),
+    "threads": Setting(_thread_count, 0, "worker threads; 0 is one for each CPU this process may use"),
+    "dump": Setting(_folder, None, "a folder to write the IR of every pass to"),
+    "print_after": Setting(_words, (), "pass names, or all: print the IR after them"),
+    "log": Setting(_topics, (), "what to tell on stderr: misses, compiles, cache, or all"),
+    "verify": Setting(_switch, False, "verify the IR after every pass: on or off"),
+}
+
+
+class _Settings(types.ModuleType):
+    """A module whose settings are attributes, checked when they are set and when they are read."""
+
+    def __getattr__(self, name: str) -> Any:
+        setting = SETTINGS.get(name)
+        if setting is None:
+            raise AttributeError(f"pyiree.config has no setting {name!r}; there are {', '.join(SETTINGS)}")
+        text = os.environ.get(variable(name))
+        if text is None or text == "":
+            return setting.default
+        return _checked(name, text)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("__"):
+            if name not in SETTINGS:
+                raise AttributeError(f"pyiree.config has no setting {name!r}; there are {', '.join(SETTINGS)}")
+            value = _checked(name, value)
+        super().__setattr__(name, value)
+
+
+def _checked(name: str, value: Any) -> Any:
+    try:
+        return SETTINGS[name].parse(value)
+    except (ValueError, TypeError) as error:
+        raise ConfigError(f"{variable(name)} = {value!r}: {error}") from None
+
+
+def variable(name: str) -> str:
+    """The environment variable of a setting."""
+    return f"PYIREE_{name.upper()}"
+
+
+def logs(topic: str) -> bool:
+    """Whether `topic` is to be told about on stderr."""
+    return topic in sys.modules[__name__].log
+
+
+def say(topic: str, text: str) -> None:
+    """Tells one line about `topic` on stderr, if that is asked for."""
+    if logs(topic):
+        print(f"pyiree {topic}: {text}", file=sys.stderr)
+
+
+sys.modules[__name__].__class__ = _Settings

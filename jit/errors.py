@@ -1,0 +1,34 @@
+"""The errors and warnings of the front end, and the compiler's own, under one roof.
+
+Every error is one line that says what is wrong and what to do; all of them are `PyireeError`.
+"""
+
+from __future__ import annotations
+
+from pyiree.compiler.errors import CompileError, PyireeError, UnsupportedError
+
+__all__ = [
+    "CacheWarning",
+    "CompileError",
+    "ConfigError",
+    "PyireeError",
+    "SignatureError",
+    "StaticArgumentError",
+    "UnsupportedError",
+]
+
+
+class StaticArgumentError(PyireeError, ValueError):
+    """A static argument cannot be hashed."""
+
+
+class SignatureError(PyireeError, TypeError):
+    """The arguments of a call or of `lower()` don't say which program is meant."""
+
+
+class ConfigError(PyireeError, ValueError):
+    """A setting or its PYIREE_* variable holds something that it can't."""
+
+
+class CacheWarning(UserWarning):
+    """The compilation cache met something odd and went on without it."""
