@@ -1,0 +1,1 @@
+"""ELF: links kernel objects into the shared object that a `.vmfb` holds."""

@@ -1,0 +1,1 @@
+"""LLVM: IR text (values, emit), its soft library, objects, and the executable library around kernels."""

@@ -1,0 +1,617 @@
+"""A function body under construction: instructions, vectors, memory, calls, structured control flow.
+
+Rules that hold for every method:
+- A Python number is taken wherever one operand is a Value; it becomes a constant of that Value's type
+(splatted).
+- Operands of different types are an error here, with the function's name, not later in LLVM's parser.
+- Nothing has fast-math or no-wrap flags unless the caller passes `flags`.
+- One lane means a scalar: `vec(1, F32)` is `float`; splat, reduce, masked loads and lane masks all accept it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from .control_flow import For, If, While
+from .rounding import round_to_bfloat
+from .values import (
+    BF16,
+    I1,
+    I64,
+    PTR,
+    VOID,
+    Value,
+    bits,
+    const,
+    const_vector,
+    elem,
+    element_bytes,
+    iota,
+    lanes,
+    mask_of,
+    poison,
+    suffix,
+    vec,
+    with_elem,
+    zero,
+)
+
+
+class Declaration:
+    """A function that the module calls but does not define."""
+
+    __slots__ = ("args", "name", "ret")
+
+    def __init__(self, name: str, ret: str, args: tuple[str, ...]):
+        self.name, self.ret, self.args = name, ret, args
+
+    @property
+    def address(self) -> Value:
+        return Value(f"@{self.name}", PTR)
+
+
+class Function:
+    """A function body under construction: every method appends instructions to the current block."""
+
+    def __init__(self, module, name: str, args, ret: str, linkage: str, attrs: str):
+        self.module, self.name, self.ret_ty = module, name, ret
+        self.lines: list[str] = []
+        self.label = "entry"
+        self.is_open = True  # false once the current block has a terminator
+        self._allocas: list[str] = []
+        self._count = 0
+        self._header = (
+            f"define {linkage + ' ' if linkage else ''}{ret} @{name}"
+            f"({', '.join(f'{t} %{n}' for n, t in args)}) {attrs + ' ' if attrs else ''}#0 {{"
+        )
+        self.args: dict[str, Value] = {
+            n: Value(f"%{n}", t if t[0] == "<" else t.split(" ", 1)[0]) for n, t in args
+        }
+
+    @property
+    def address(self) -> Value:
+        return Value(f"@{self.name}", PTR)
+
+    def text(self) -> str:
+        if self.is_open:
+            raise ValueError(f"@{self.name} does not end in ret or unreachable")
+        return "\n".join([self._header, "entry:", *self._allocas, *self.lines, "}"])
+
+    # -- raw emission
+
+    def value(self, ty: str, text: str, hint: str = "v") -> Value:
+        """Appends `%hint.N = text`."""
+        self._count = n = self._count + 1
+        ref = f"%{hint}.{n}"
+        self.lines.append(f"  {ref} = {text}")
+        return Value(ref, ty)
+
+    def effect(self, text: str) -> None:
+        """Appends an instruction without a result."""
+        self.lines.append("  " + text)
+
+    def comment(self, text: str) -> None:
+        self.lines.append("  ; " + text)
+
+    def placeholder(self, ty: str, hint: str) -> Value:
+        """Reserves a line for a phi that is written when its inputs are known."""
+        return self.value(ty, "", hint)
+
+    def _pair(self, x, y) -> tuple[Value, Value]:
+        if x.__class__ is not Value:
+            x = const(x, y.ty)
+        elif y.__class__ is not Value:
+            y = const(y, x.ty)
+        if x.ty != y.ty:
+            raise TypeError(f"operands of types {x.ty} and {y.ty} in @{self.name}: {x}, {y}")
+        return x, y
+
+    def _binary(self, op: str, x, y, flags: str = "") -> Value:
+        if x.__class__ is not Value or y.__class__ is not Value or x.ty is not y.ty:
+            x, y = self._pair(x, y)
+        self._count = n = self._count + 1
+        ref = f"%{op}.{n}"
+        self.lines.append(f"  {ref} = {op}{' ' + flags if flags else ''} {x.ty} {x.ref}, {y.ref}")
+        return Value(ref, x.ty)
+
+    # -- integers (folding constants keeps addresses short and the text small)
+
+    def add(self, x, y, flags: str = "") -> Value:
+        x, y = self._pair(x, y)
+        if x.const is not None and y.const is not None:
+            return const(x.const + y.const, x.ty)
+        if y.const == 0:
+            return x
+        return y if x.const == 0 else self._binary("add", x, y, flags)
+
+    def sub(self, x, y, flags: str = "") -> Value:
+        x, y = self._pair(x, y)
+        if x.const is not None and y.const is not None:
+            return const(x.const - y.const, x.ty)
+        return x if y.const == 0 else self._binary("sub", x, y, flags)
+
+    def mul(self, x, y, flags: str = "") -> Value:
+        x, y = self._pair(x, y)
+        if x.const is not None and y.const is not None:
+            return const(x.const * y.const, x.ty)
+        if y.const == 1:
+            return x
+        if x.const == 1:
+            return y
+        return zero(x.ty) if 0 in (x.const, y.const) else self._binary("mul", x, y, flags)
+
+    def and_(self, x, y) -> Value:
+        x, y = self._pair(x, y)
+        if x.const is not None and y.const is not None:
+            return const(x.const & y.const, x.ty)
+        return self._binary("and", x, y)
+
+    def or_(self, x, y) -> Value:
+        return self._binary("or", x, y)
+
+    def xor(self, x, y) -> Value:
+        return self._binary("xor", x, y)
+
+    def not_(self, x: Value) -> Value:
+        return self._binary("xor", x, const(-1, x.ty))
+
+    def shl(self, x, y, flags: str = "") -> Value:
+        return self._binary("shl", x, y, flags)
+
+    def lshr(self, x, y) -> Value:
+        return self._binary("lshr", x, y)
+
+    def ashr(self, x, y) -> Value:
+        return self._binary("ashr", x, y)
+
+    def sdiv(self, x, y, flags: str = "") -> Value:
+        return self._binary("sdiv", x, y, flags)
+
+    def udiv(self, x, y, flags: str = "") -> Value:
+        return self._binary("udiv", x, y, flags)
+
+    def srem(self, x, y) -> Value:
+        return self._binary("srem", x, y)
+
+    def urem(self, x, y) -> Value:
+        return self._binary("urem", x, y)
+
+    def smin(self, x, y) -> Value:
+        return self.intrinsic("smin", *self._pair(x, y))
+
+    def smax(self, x, y) -> Value:
+        return self.intrinsic("smax", *self._pair(x, y))
+
+    def umin(self, x, y) -> Value:
+        return self.intrinsic("umin", *self._pair(x, y))
+
+    def umax(self, x, y) -> Value:
+        return self.intrinsic("umax", *self._pair(x, y))
+
+    # -- floats
+
+    def fadd(self, x, y, flags: str = "") -> Value:
+        return self._binary("fadd", x, y, flags)
+
+    def fsub(self, x, y, flags: str = "") -> Value:
+        return self._binary("fsub", x, y, flags)
+
+    def fmul(self, x, y, flags: str = "") -> Value:
+        return self._binary("fmul", x, y, flags)
+
+    def fdiv(self, x, y, flags: str = "") -> Value:
+        return self._binary("fdiv", x, y, flags)
+
+    def frem(self, x, y) -> Value:
+        """C's fmod; becomes calls of `llvm.library`'s fmod or fmodf, lane by lane."""
+        return self._binary("frem", x, y)
+
+    def fneg(self, x: Value) -> Value:
+        return self.value(x.ty, f"fneg {x.ty} {x.ref}", "fneg")
+
+    def fabs(self, x: Value) -> Value:
+        return self.intrinsic("fabs", x)
+
+    def copysign(self, magnitude, sign) -> Value:
+        return self.intrinsic("copysign", *self._pair(magnitude, sign))
+
+    def sqrt(self, x: Value) -> Value:
+        return self.intrinsic("sqrt", x)
+
+    def fma(self, a, b, c) -> Value:
+        """a * b + c, rounded once. Slow (a library call a lane) where the target has no FMA: ask
+        `target.has_fma`."""
+        ty = next(v.ty for v in (a, b, c) if v.__class__ is Value)
+        return self.intrinsic("fma", *[v if v.__class__ is Value else const(v, ty) for v in (a, b, c)])
+
+    def ldexp(self, x: Value, exponent: Value) -> Value:
+        name = f"llvm.ldexp.{suffix(x.ty)}.{suffix(exponent.ty)}"
+        return self.call_intrinsic(name, x.ty, x, exponent)
+
+    # -- comparisons and choice
+
+    def icmp(self, predicate: str, x, y) -> Value:
+        x, y = self._pair(x, y)
+        return self.value(mask_of(x.ty), f"icmp {predicate} {x.ty} {x.ref}, {y.ref}", "cmp")
+
+    def fcmp(self, predicate: str, x, y) -> Value:
+        x, y = self._pair(x, y)
+        return self.value(mask_of(x.ty), f"fcmp {predicate} {x.ty} {x.ref}, {y.ref}", "cmp")
+
+    def select(self, condition: Value, x, y) -> Value:
+        x, y = self._pair(x, y)
+        return self.value(
+            x.ty, f"select {condition.ty} {condition.ref}, {x.ty} {x.ref}, {y.ty} {y.ref}", "select"
+        )
+
+    # -- casts: the target may be given as an element type; it gets the operand's lanes
+
+    def cast(self, op: str, x: Value, ty: str) -> Value:
+        if ty[0] != "<":
+            ty = with_elem(x.ty, ty)
+        if ty == x.ty:
+            return x
+        if x.const is not None and op in ("trunc", "sext", "zext"):
+            width = bits(x.ty)
+            return const(x.const & ((1 << width) - 1) if op == "zext" else x.const, ty)
+        return self.value(ty, f"{op} {x.ty} {x.ref} to {ty}", op)
+
+    def trunc(self, x: Value, ty: str) -> Value:
+        return self.cast("trunc", x, ty)
+
+    def zext(self, x: Value, ty: str) -> Value:
+        return self.cast("zext", x, ty)
+
+    def sext(self, x: Value, ty: str) -> Value:
+        return self.cast("sext", x, ty)
+
+    def sitofp(self, x: Value, ty: str) -> Value:
+        return self.cast("sitofp", x, ty)
+
+    def uitofp(self, x: Value, ty: str) -> Value:
+        return self.cast("uitofp", x, ty)
+
+    def fptosi(self, x: Value, ty: str) -> Value:
+        """Undefined for NaN and values out of range: see `fptosi_sat`."""
+        return self.cast("fptosi", x, ty)
+
+    def fptoui(self, x: Value, ty: str) -> Value:
+        return self.cast("fptoui", x, ty)
+
+    def fptosi_sat(self, x: Value, ty: str) -> Value:
+        """NaN gives 0, values out of range the nearest integer of the type."""
+        ty = with_elem(x.ty, elem(ty))
+        return self.call_intrinsic(f"llvm.fptosi.sat.{suffix(ty)}.{suffix(x.ty)}", ty, x)
+
+    def fptoui_sat(self, x: Value, ty: str) -> Value:
+        ty = with_elem(x.ty, elem(ty))
+        return self.call_intrinsic(f"llvm.fptoui.sat.{suffix(ty)}.{suffix(x.ty)}", ty, x)
+
+    def fpext(self, x: Value, ty: str) -> Value:
+        return self.cast("fpext", x, ty)
+
+    def fptrunc(self, x: Value, ty: str) -> Value:
+        """Narrows a float, one rounding to nearest even; to bfloat see `rounding.round_to_bfloat`."""
+        if elem(ty) == BF16:
+            return round_to_bfloat(self, x)
+        return self.cast("fptrunc", x, ty)
+
+    def bitcast(self, x: Value, ty: str) -> Value:
+        """Same bits, other type. An element type of equal width gets the lanes of `x`; otherwise `ty` is
+        literal."""
+        if ty[0] != "<" and bits(ty) == bits(x.ty):
+            ty = with_elem(x.ty, ty)
+        return x if ty == x.ty else self.value(ty, f"bitcast {x.ty} {x.ref} to {ty}", "bitcast")
+
+    def ptrtoint(self, x: Value, ty: str = I64) -> Value:
+        return self.value(ty, f"ptrtoint {x.ty} {x.ref} to {ty}", "addr")
+
+    # -- memory
+
+    def gep(self, base: Value, index, ty: str) -> Value:
+        """The address of element `index` (a Value or int) of an array of `ty` at `base`."""
+        if index.__class__ is not Value:
+            index = const(index, I64)
+        if index.const == 0 and lanes(index.ty) == 1:
+            return base
+        result = vec(lanes(index.ty), PTR)
+        return self.value(
+            result, f"getelementptr inbounds {ty}, ptr {base.ref}, {index.ty} {index.ref}", "ptr"
+        )
+
+    def load(self, ty: str, pointer: Value, align: int = 0, nontemporal: bool = False) -> Value:
+        """Loads `ty`; align 0 means that of one element."""
+        tail = self._nontemporal() if nontemporal else ""
+        return self.value(
+            ty, f"load {ty}, ptr {pointer.ref}, align {align or element_bytes(ty)}{tail}", "load"
+        )
+
+    def store(self, value: Value, pointer: Value, align: int = 0, nontemporal: bool = False) -> None:
+        ty = value.ty
+        tail = self._nontemporal() if nontemporal else ""
+        self.lines.append(
+            f"  store {ty} {value.ref}, ptr {pointer.ref}, align {align or element_bytes(ty)}{tail}"
+        )
+
+    def _nontemporal(self) -> str:
+        return f", !nontemporal {self.module.shared_metadata('!{i32 1}')}"
+
+    def masked_load(
+        self, ty: str, pointer: Value, mask: Value | None, other: Value | None = None, align: int = 0
+    ) -> Value:
+        """Loads the lanes whose mask bit is set; the rest are `other` (zero). Mask None is a plain load."""
+        if mask is None:
+            return self.load(ty, pointer, align)
+        other = other or zero(ty)
+        if lanes(ty) == 1:
+            return self.if_else(mask, lambda: self.load(ty, pointer, align), lambda: other)
+        name = f"llvm.masked.load.{suffix(ty)}.p0"
+        self.module.declare(name, ty, ("ptr", mask.ty, ty))
+        return self.value(
+            ty,
+            f"call {ty} @{name}(ptr align {align or element_bytes(ty)} {pointer.ref}, {mask.ty} {mask.ref}, "
+            f"{ty} {other.ref})",
+            "load",
+        )
+
+    def masked_store(self, value: Value, pointer: Value, mask: Value | None, align: int = 0) -> None:
+        """Stores the lanes whose mask bit is set. Mask None is a plain store."""
+        ty = value.ty
+        if mask is None:
+            self.store(value, pointer, align)
+        elif lanes(ty) == 1:
+            with self.if_(mask):
+                self.store(value, pointer, align)
+        else:
+            name = f"llvm.masked.store.{suffix(ty)}.p0"
+            self.module.declare(name, VOID, (ty, "ptr", mask.ty))
+            self.effect(
+                f"call void @{name}({ty} {value.ref}, ptr align {align or element_bytes(ty)} {pointer.ref}, "
+                f"{mask.ty} {mask.ref})"
+            )
+
+    def gather(
+        self, ty: str, pointers: Value, mask: Value | None = None, other: Value | None = None
+    ) -> Value:
+        """Loads one element per lane of a pointer vector (several times slower than a plain load)."""
+        if lanes(ty) == 1:
+            return self.masked_load(ty, pointers, mask, other)
+        mask, other = mask or const(1, mask_of(ty)), other or zero(ty)
+        name = f"llvm.masked.gather.{suffix(ty)}.{suffix(pointers.ty)}"
+        self.module.declare(name, ty, (pointers.ty, mask.ty, ty))
+        return self.value(
+            ty,
+            f"call {ty} @{name}({pointers.ty} align {element_bytes(ty)} {pointers.ref}, "
+            f"{mask.ty} {mask.ref}, "
+            f"{ty} {other.ref})",
+            "gather",
+        )
+
+    def alloca(self, ty: str, count: int = 1, align: int = 64) -> Value:
+        """Stack memory for `count` of `ty`, allocated once in the entry block."""
+        self._count = n = self._count + 1
+        self._allocas.append(f"  %stack.{n} = alloca {ty}, i64 {count}, align {align}")
+        return Value(f"%stack.{n}", PTR)
+
+    def memcpy(self, target: Value, source: Value, size) -> None:
+        """Copies bytes between ranges that do not overlap."""
+        self._memory_call("llvm.memcpy.p0.p0.i64", target, source, size)
+
+    def memmove(self, target: Value, source: Value, size) -> None:
+        self._memory_call("llvm.memmove.p0.p0.i64", target, source, size)
+
+    def memset(self, target: Value, byte, size) -> None:
+        byte = byte if byte.__class__ is Value else const(byte, "i8")
+        self._memory_call("llvm.memset.p0.i64", target, byte, size)
+
+    def _memory_call(self, name: str, target: Value, operand: Value, size) -> None:
+        size = size if size.__class__ is Value else const(size, I64)
+        self.call_intrinsic(name, VOID, target, operand, size, const(0, I1))
+
+    def prefetch(self, pointer: Value, write: bool = False, locality: int = 3) -> None:
+        args = [const(n, "i32") for n in (int(write), locality, 1)]
+        self.call_intrinsic("llvm.prefetch.p0", VOID, pointer, *args)
+
+    # -- vectors
+
+    def splat(self, x: Value, count: int) -> Value:
+        """The scalar in `count` lanes."""
+        if count == 1:
+            return x
+        ty = vec(count, x.ty)
+        if x.is_constant and x.ref[0] != "@":
+            return zero(ty) if x.ref == "zeroinitializer" else Value(f"splat ({x.ty} {x.ref})", ty, x.const)
+        one = self.value(ty, f"insertelement {ty} poison, {x.ty} {x.ref}, i64 0", "splat")
+        return self.value(
+            ty, f"shufflevector {ty} {one.ref}, {ty} poison, <{count} x i32> zeroinitializer", "splat"
+        )
+
+    def shuffle(self, x: Value, y: Value | None, indices: Sequence[int]) -> Value:
+        """Lanes of x, then of y, picked by index (-1: don't care)."""
+        y = y or poison(x.ty)
+        picks = ", ".join(["i32 poison" if k < 0 else f"i32 {k}" for k in indices])
+        count = len(indices)
+        result = f"<{count} x {elem(x.ty)}>"
+        vector = self.value(
+            result, f"shufflevector {x.ty} {x.ref}, {y.ty} {y.ref}, <{count} x i32> <{picks}>", "shuffle"
+        )
+        return self.extract(vector, 0) if count == 1 else vector
+
+    def slice(self, x: Value, start: int, count: int) -> Value:
+        """`count` lanes from `start`."""
+        if count == 1:
+            return self.extract(x, start)
+        return x if count == x.lanes else self.shuffle(x, None, range(start, start + count))
+
+    def concat(self, x: Value, y: Value) -> Value:
+        """The lanes of x followed by those of y (equal types, at least two lanes)."""
+        return self.shuffle(x, y, range(2 * x.lanes))
+
+    def extract(self, x: Value, lane) -> Value:
+        """One lane as a scalar; of a scalar, itself. A constant vector lane reads element `lane` (a Value
+        or int)."""
+        if x.ty[0] != "<":
+            return x
+        lane = lane if lane.__class__ is Value else const(lane, I64)
+        return self.value(elem(x.ty), f"extractelement {x.ty} {x.ref}, {lane.ty} {lane.ref}", "lane")
+
+    def insert(self, x: Value, scalar: Value, lane) -> Value:
+        if x.ty[0] != "<":
+            return scalar
+        lane = lane if lane.__class__ is Value else const(lane, I64)
+        return self.value(
+            x.ty, f"insertelement {x.ty} {x.ref}, {scalar.ty} {scalar.ref}, {lane.ty} {lane.ref}", "insert"
+        )
+
+    def lane_mask(self, count: int, valid: Value) -> Value:
+        """lane < valid for `count` lanes: the mask of a tail. `valid` may exceed `count`; it must not be
+        negative."""
+        if valid.const is not None:
+            return const_vector([lane < valid.const for lane in range(count)], I1)
+        valid = self.trunc(self.umin(valid, count), "i32") if bits(valid.ty) > 32 else valid
+        return self.icmp("ult", iota(count, valid.ty), self.splat(valid, count))
+
+    def reduce(self, op: str, x: Value, flags: str = "") -> Value:
+        """Combines the lanes into a scalar. op: add mul and or xor smin smax umin umax fadd fmul fmin fmax
+        fminimum fmaximum. fadd and fmul go lane by lane in order unless flags is "reassoc"."""
+        if x.ty[0] != "<":
+            return x
+        ty = elem(x.ty)
+        name = f"llvm.vector.reduce.{op}.{suffix(x.ty)}"
+        if op in ("fadd", "fmul"):
+            start = const(-0.0 if op == "fadd" else 1.0, ty)
+            return self.call_intrinsic(name, ty, start, x, flags=flags)
+        return self.call_intrinsic(name, ty, x, flags=flags)
+
+    def any(self, mask: Value) -> Value:
+        """True when some lane of a mask is set."""
+        return self.reduce("or", mask)
+
+    def all(self, mask: Value) -> Value:
+        return self.reduce("and", mask)
+
+    # -- calls
+
+    def intrinsic(self, name: str, *args: Value, flags: str = "") -> Value:
+        """llvm.<name> overloaded on its first argument's type, which is also the result's: sqrt, fma, ctlz,
+        umax…"""
+        return self.call_intrinsic(f"llvm.{name}.{suffix(args[0].ty)}", args[0].ty, *args, flags=flags)
+
+    def call_intrinsic(self, name: str, ret: str, *args: Value, flags: str = "") -> Value:
+        """An intrinsic by its full name."""
+        self.module.declare(name, ret, [a.ty for a in args])
+        return self._call(name, ret, args, flags)
+
+    def call(self, callee: Function | Declaration, *args: Value) -> Value:
+        return self._call(callee.name, callee.ret_ty if isinstance(callee, Function) else callee.ret, args)
+
+    def call_pointer(self, pointer: Value, ret: str, *args: Value) -> Value:
+        """Calls through a function pointer."""
+        return self._call(pointer.ref, ret, args)
+
+    def _call(self, name: str, ret: str, args: Sequence[Value], flags: str = "") -> Value:
+        target = name if name[0] in "%@" else "@" + name
+        operands = ", ".join([f"{a.ty} {a.ref}" for a in args])
+        text = f"call {flags + ' ' if flags else ''}{ret} {target}({operands})"
+        if ret == VOID:
+            self.effect(text)
+            return Value("void", VOID)
+        return self.value(ret, text, name.split(".")[1] if name.startswith("llvm.") else "call")
+
+    # -- control flow
+
+    def for_(
+        self, start, stop, step=1, carried: Iterable[Value] = (), name: str = "i", unroll: bool = True
+    ) -> For:
+        """`with f.for_(0, n, 16, carried=[acc], name="k") as loop:` runs for index in range(start, stop,
+        step).
+
+        loop.index is the induction variable, loop.carried the values of this iteration; loop.yield_(...)
+        hands on the
+        next ones; after the statement loop.results are the last. The comparison is signed, step positive.
+        With known
+        bounds the guard, or the whole loop, is left out. unroll=False tells the O2 pipeline to keep its
+        hands off.
+        """
+        bounds = [b for b in (start, stop, step) if b.__class__ is Value]
+        ty = bounds[0].ty if bounds else I64
+        start, stop, step = (b if b.__class__ is Value else const(b, ty) for b in (start, stop, step))
+        metadata = "" if unroll else self.module.loop_metadata("llvm.loop.unroll.disable")
+        return For(self, start, stop, step, carried, name, metadata)
+
+    def while_(self, carried: Iterable[Value] = (), name: str = "while") -> While:
+        """`with f.while_([x]) as loop:` test with loop.carried, call loop.condition(c), then the body and
+        yield_."""
+        return While(self, carried, name, "")
+
+    def if_(self, condition: Value, likely: bool | None = None, name: str = "if") -> If:
+        """`with f.if_(c):` runs the body when c (i1) holds."""
+        return If(self, condition, name, self._weights(likely))
+
+    def if_else(
+        self,
+        condition: Value,
+        then: Callable[[], Value | Sequence[Value] | None],
+        otherwise: Callable[[], Value | Sequence[Value] | None],
+        likely: bool | None = None,
+        name: str = "if",
+    ):
+        """Emits both sides by calling them; gives what they return (None, a value or a list), joined by
+        phis."""
+        yes, no, join = (self.new_label(f"{name}.{part}") for part in ("then", "else", "end"))
+        self.cond_br(condition, yes, no, self._weights(likely))
+        self.block(yes)
+        first = then()
+        first_end = self.label
+        self.br(join)
+        self.block(no)
+        second = otherwise()
+        second_end = self.label
+        self.br(join)
+        self.block(join)
+        if first is None:
+            return None
+        if isinstance(first, Value):
+            return self.phi([(first, first_end), (second, second_end)])
+        return [self.phi([(a, first_end), (b, second_end)]) for a, b in zip(first, second, strict=True)]
+
+    def _weights(self, likely: bool | None) -> str:
+        if likely is None:
+            return ""
+        odds = "i32 100000, i32 1" if likely else "i32 1, i32 100000"
+        node = self.module.shared_metadata(f'!{{!"branch_weights", {odds}}}')
+        return f", !prof {node}"
+
+    def new_label(self, hint: str) -> str:
+        self._count += 1
+        return f"{hint}.{self._count}"
+
+    def block(self, label: str) -> None:
+        """Starts a block."""
+        self.lines.append(f"{label}:")
+        self.label = label
+        self.is_open = True
+
+    def br(self, label: str, metadata: str = "") -> None:
+        self._end(f"br label %{label}{metadata}")
+
+    def cond_br(self, condition: Value, yes: str, no: str, metadata: str = "") -> None:
+        self._end(f"br i1 {condition.ref}, label %{yes}, label %{no}{metadata}")
+
+    def phi(self, incoming: Sequence[tuple[Value, str]], hint: str = "phi") -> Value:
+        """Joins (value, label of the block it comes from); only at the start of a block."""
+        ty = incoming[0][0].ty
+        if any(v.ty != ty for v, _ in incoming):
+            raise TypeError(f"a phi in @{self.name} joins {', '.join(v.ty for v, _ in incoming)}")
+        pairs = ", ".join([f"[ {v.ref}, %{label} ]" for v, label in incoming])
+        return self.value(ty, f"phi {ty} {pairs}", hint)
+
+    def ret(self, value: Value | None = None) -> None:
+        self._end("ret void" if value is None else f"ret {value.ty} {value.ref}")
+
+    def unreachable(self) -> None:
+        self._end("unreachable")
+
+    def _end(self, text: str) -> None:
+        self.effect(text)
+        self.is_open = False
