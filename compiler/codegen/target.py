@@ -201,10 +201,11 @@ def host() -> Target:
     l1, l2, l3 = _cache_sizes()
     # A feature that the CPU model has but this machine hides (a virtual machine may) is said to be absent.
     text = ",".join(f"{'+' if flags[name] else '-'}{name}" for name in sorted(flags))
-    return Target(arch, llvm.get_host_cpu_name(), features, l1, l2, l3, _usable_cores(), text)
+    return Target(arch, llvm.get_host_cpu_name(), features, l1, l2, l3, usable_cores(), text)
 
 
-def _usable_cores() -> int:
+def usable_cores() -> int:
+    """Cores that this process may run on."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
