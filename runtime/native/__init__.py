@@ -1,0 +1,1 @@
+"""Native code of the runtime: intrinsics, the reference object model, and the image that holds it all."""

@@ -1,0 +1,202 @@
+"""The native runtime in this process: the cached object file, loaded; its functions by name.
+
+Enters: EXPORTS. Leaves: `image()`, whose attributes are callable from Python and whose `address(name)` gives
+a function's address for native callers. The first process ever compiles everything (a few seconds) and
+stores one object in the user's cache under a key of all sources, versions and the CPU; later ones load it
+without importing numba.
+
+Environment: PYIREE_CACHE_DIR moves the cache; PYIREE_RUNTIME=jit compiles anew and stores nothing.
+"""
+
+import ctypes
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from importlib.metadata import version
+from pathlib import Path
+
+import llvmlite.binding as llvm
+from pyiree.runtime.native.exports import EXPORTS
+
+_PREFIX = "pyiree_"
+_CTYPES = {"int64": ctypes.c_int64, "float32": ctypes.c_float, "float64": ctypes.c_double, "void": None}
+_RUNTIME = Path(__file__).resolve().parents[1]
+_IMPORT = re.compile(r"^from\s+pyiree\.runtime([\w.]*)\s+import\s+(\([^)]*\)|[^\n]*)", re.MULTILINE)
+
+
+class NativeBuildError(RuntimeError):
+    """The native runtime could not be built or loaded."""
+
+
+class Image:
+    """The loaded native functions: `image.name(…)` calls one without the GIL; `address` and `holding_gil`."""
+
+    def __init__(self, object_code: bytes):
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        if not llvm.address_of_symbol("erff"):
+            llvm.load_library_permanently("libm.so.6")
+        machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
+        # One allocation for all sections: near code must find its constants within 2 GiB.
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine, use_lmm=True)
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(object_code))
+        self._engine.finalize_object()
+        self._addresses = {name: self._engine.get_function_address(_PREFIX + name) for name in EXPORTS}
+        missing = [name for name, address in self._addresses.items() if not address]
+        if missing:
+            raise NativeBuildError(f"the native object lacks {', '.join(missing)}")
+
+    def address(self, name: str) -> int:
+        """The address of an export."""
+        return self._addresses[name]
+
+    def _callable(self, name: str, prototype):
+        result, arguments = EXPORTS[name][2][:-1].split("(")
+        types = [_CTYPES[a] for a in arguments.split(",") if a]
+        return prototype(_CTYPES[result], *types)(self._addresses[name])
+
+    def holding_gil(self, name: str):
+        """The export as a callable that keeps the GIL: for short calls, at half the cost."""
+        return self._callable(name, ctypes.PYFUNCTYPE)
+
+    def __getattr__(self, name: str):
+        if name not in EXPORTS:
+            raise AttributeError(f"the native runtime exports no {name!r}")
+        function = self._callable(name, ctypes.CFUNCTYPE)
+        setattr(self, name, function)
+        return function
+
+
+_lock = threading.Lock()
+_image: Image | None = None
+
+
+def image() -> Image:
+    """The native runtime of this process, built or loaded at the first call."""
+    global _image
+    if _image is None:
+        with _lock:
+            if _image is None:
+                _image = Image(_object_code())
+    return _image
+
+
+def cache_directory() -> Path:
+    """Where native objects are kept."""
+    base = os.environ.get("PYIREE_CACHE_DIR")
+    if not base:
+        import platformdirs
+
+        base = platformdirs.user_cache_dir("pyiree", appauthor=False)
+    return Path(base) / "native"
+
+
+def _object_code() -> bytes:
+    mode = os.environ.get("PYIREE_RUNTIME", "aot")
+    if mode == "jit":
+        return _build()
+    if mode != "aot":
+        raise NativeBuildError(f"PYIREE_RUNTIME={mode} is neither 'aot' nor 'jit'")
+    path = cache_directory() / f"runtime-{cache_key()}.o"
+    stored = _read(path)
+    if stored is not None:
+        return stored
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        import filelock
+
+        with filelock.FileLock(path.with_suffix(".lock")):
+            stored = _read(path)  # another process was first
+            if stored is not None:
+                return stored
+            built = _build()
+            _write(path, built)
+            return built
+    except OSError as error:
+        text = f"the native runtime cannot be cached ({error}); compiling it for this process alone"
+        warnings.warn(text, stacklevel=2)
+        return _build()
+
+
+def _read(path: Path) -> bytes | None:
+    """The stored object, or None if it is missing or damaged."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    digest, code = content[:32], content[32:]
+    return code if hashlib.sha256(code).digest() == digest else None
+
+
+def _write(path: Path, code: bytes) -> None:
+    handle, temporary = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(handle, "wb") as file:
+        file.write(hashlib.sha256(code).digest() + code)
+    os.replace(temporary, path)
+
+
+def _build() -> bytes:
+    print("pyiree: building the native runtime, once…", file=sys.stderr, end="", flush=True)
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "runtime.o"
+        command = [sys.executable, "-m", "pyiree.runtime.native.build", str(output)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        child = subprocess.run(command, env=environment, capture_output=True, text=True)
+        if child.returncode != 0:
+            print(" failed", file=sys.stderr, flush=True)
+            raise NativeBuildError(f"the native runtime does not compile: {child.stderr.strip()}")
+        code = output.read_bytes()
+    print(f" {time.perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
+    return code
+
+
+def cache_key() -> str:
+    """A digest of all that the object code depends on."""
+    digest = hashlib.sha256()
+    for path in _sources():
+        digest.update(path.read_bytes())
+    facts = [
+        version("numba"),
+        version("llvmlite"),
+        sys.implementation.cache_tag,
+        str(object.__basicsize__),
+        llvm.get_process_triple(),
+        llvm.get_host_cpu_name(),
+        llvm.get_host_cpu_features().flatten(),
+    ]
+    digest.update("\0".join(facts).encode())
+    return digest.hexdigest()[:32]
+
+
+def _sources() -> list[Path]:
+    """The exporting modules, the compiler of the image, and every module of the runtime they import."""
+    native = "pyiree.runtime.native"
+    todo = {f"{native}.build", f"{native}.exports", *(module for module, _, _ in EXPORTS.values())}
+    found: dict[Path, None] = {}
+    while todo:
+        path = _source_of(todo.pop())
+        if path is None or path in found:
+            continue
+        found[path] = None
+        for package, names in _IMPORT.findall(path.read_text(encoding="utf-8")):
+            module = f"pyiree.runtime{package}"
+            todo.add(module)
+            listed = [name.split()[0] for name in names.strip("() \n").split(",") if name.strip()]
+            todo.update(f"{module}.{name}" for name in listed)
+    return sorted(found)
+
+
+def _source_of(module: str) -> Path | None:
+    """The file of a module of the runtime; None for a name that is no module."""
+    base = _RUNTIME.joinpath(*module.split(".")[2:])
+    for path in (base.with_suffix(".py"), base / "__init__.py"):
+        if path.is_file():
+            return path
+    return None

@@ -1,0 +1,1 @@
+"""Loads, verifies and runs VM bytecode modules."""

@@ -1,0 +1,1 @@
+"""The format of IREE `.vmfb` files as data: container, schema, instruction set, calling conventions."""
