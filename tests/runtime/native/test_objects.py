@@ -3,7 +3,6 @@
 import ctypes
 
 import pytest
-
 from pyiree.runtime.native import layout
 from pyiree.runtime.native.image import image
 from pyiree.runtime.native.python_objects import ObjectTable, objects, read_word
