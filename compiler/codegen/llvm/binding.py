@@ -1,8 +1,9 @@
 """LLVM's parser, verifier, O2 pipeline and emitter, called so that threads compile side by side.
 
 Enters: IR text and a machine description. Leaves: object bytes or assembly text. llvmlite's own wrappers hold
-one lock around every call; LLVM needs none when each thread has its own context and target machine, as here. So
-this file, and no other, calls the C functions of llvmlite's library itself, with the GIL released.
+one lock around every call; LLVM needs none when each thread has its own context and target machine, as
+here. So this file, and no other, calls the C functions of llvmlite's library itself, with the GIL
+released.
 """
 
 from __future__ import annotations

@@ -25,7 +25,8 @@ _OPTIMIZED_LEVEL = 2
 
 
 class ObjectCache(Protocol):
-    """Where objects are kept between runs. `get` gives None for what it does not have (or no longer trusts)."""
+    """Where objects are kept between runs. `get` gives None for what it does not have (or no longer
+    trusts)."""
 
     def get(self, key: str) -> bytes | None: ...
 
@@ -65,8 +66,8 @@ def assembly(unit: Unit | str, target: Target) -> str:
 def compile_objects(
     units: Sequence[Unit | str], target: Target, cache: ObjectCache | None = None, parallel: bool = True
 ) -> list[bytes]:
-    """Objects of many modules, in order. Equal modules compile once; cold ones side by side on the usable cores.
-    An exception, Ctrl-C included, leaves what has not started undone."""
+    """Objects of many modules, in order. Equal modules compile once; cold ones side by side on the usable
+    cores. An exception, Ctrl-C included, leaves what has not started undone."""
     units = [Unit(u) if isinstance(u, str) else u for u in units]
     keys = [object_key(unit, target) for unit in units]
     done: dict[str, bytes] = {}
