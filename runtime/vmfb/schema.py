@@ -4,8 +4,8 @@
 Enters: nothing. Leaves: `ModuleDef` and the tables in it, which `archive` writes and reads by the field
 metadata given here.
 
-Wire types: `string`, `u32` and other scalars, `table:NAME`, `[string]`, `[table:NAME]`, `[struct:NAME]`,
-`[u8]` (bytes or a memoryview), `-` (a slot that is never used).
+Wire types: `string`, `u32` and other scalars, `table:NAME`, `[table:NAME]`, `[struct:NAME]`, `[i32]`,
+`[union]`, `[u8]` (bytes or a memoryview), `-` (a slot that is never used).
 """
 
 from dataclasses import dataclass, field
@@ -219,5 +219,5 @@ STRUCTS = {
     "FunctionDescriptor": (FunctionDescriptor, "<iiIhhhh"),
     "BytecodeLocation": (BytecodeLocation, "<ii"),
 }
-# Members of the location union, by their type code.
+# Members of the location union, by their type code; 0 is an unknown location (None).
 LOCATIONS = {1: CallSiteLocDef, 2: FileLineColLocDef, 3: FusedLocDef, 4: NameLocDef}
