@@ -1,0 +1,104 @@
+"""Arrays in and out: NumPy arrays, `jax.Array`, pyiree's device arrays, and whatever speaks DLPack.
+
+What enters: a leaf of a call, of any of these kinds.  What leaves: a NumPy array over the same memory to hand to
+the runtime, waited for if it was still being computed; and results as the caller's kind of array.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from pyiree.errors import SignatureError
+from pyiree.jax_internals import ArrayImpl, PRNGKeyArray, device_layout, key_data
+from pyiree.runtime.hal.device_array import DeviceArray as Array
+from pyiree.signature import leaf_type
+
+__all__ = ["Array", "device_put", "from_foreign", "numpy_reader"]
+
+_require = np.require
+
+
+def numpy_reader(example: Any, dtype: np.dtype) -> Callable[[Any], np.ndarray]:
+    """A function from leaves like `example` to NumPy arrays of `dtype` that the runtime can read in place."""
+    kind = type(example)
+    if kind is ArrayImpl:
+        return _jax_reader(example, dtype)
+    if kind is PRNGKeyArray:
+        read = _jax_reader(key_data(example), dtype)
+        return lambda keys: read(key_data(keys))
+    if kind is np.ndarray and example.dtype == dtype:
+        return lambda array: array if array.flags.carray else _require(array, None, ("C", "A"))
+    return lambda leaf: _require(np.asarray(leaf, dtype, "C"), None, "A")
+
+
+def _jax_reader(example: ArrayImpl, dtype: np.dtype) -> Callable[[ArrayImpl], np.ndarray]:
+    """Reads a `jax.Array` in place.
+
+    Not through `np.asarray`, whose result the array would keep for good, so that it could no longer be donated.
+    An array on another device, on several, or laid out in another order takes that way all the same.
+    """
+    shape, size = example.shape, dtype.itemsize * example.size
+    only_cpus = all(device.platform == "cpu" for device in jax.local_devices())
+
+    def is_plain(array: ArrayImpl) -> bool:
+        if type(array.sharding) is not jax.sharding.SingleDeviceSharding:
+            return False
+        return only_cpus or array.device.platform == "cpu"
+
+    plain = is_plain(example) and example.dtype == dtype
+    if not plain or size == 0 or dtype.name in _SUB_BYTE_TYPES or not _is_row_major(example):
+        return lambda array: np.asarray(array, dtype, "C")
+    layout = device_layout(example)
+    memory = (ctypes.c_char * size).from_address
+    ndarray = np.ndarray
+
+    def read(array: ArrayImpl) -> np.ndarray:
+        if not is_plain(array) or device_layout(array) != layout:
+            return np.asarray(array, dtype, "C")
+        if not array.is_ready():
+            array.block_until_ready()
+        return ndarray(shape, dtype, memory(array.unsafe_buffer_pointer()))
+
+    return read
+
+
+_SUB_BYTE_TYPES = frozenset(("int2", "uint2", "int4", "uint4", "float4_e2m1fn"))
+
+
+def _is_row_major(array: ArrayImpl) -> bool:
+    layout = array.format.layout
+    return layout.tiling in ((), None) and tuple(layout.major_to_minor) == tuple(range(array.ndim))
+
+
+def from_foreign(leaf: Any) -> np.ndarray | None:
+    """Another library's array as a NumPy array over the same memory; None for what isn't an array."""
+    if hasattr(leaf, "__dlpack__"):
+        try:
+            return np.from_dlpack(leaf)
+        except (BufferError, RuntimeError, TypeError, ValueError):
+            # NumPy's DLPack lacks some dtypes and devices; the object may still know how to make a NumPy array.
+            if not hasattr(leaf, "__array__"):
+                raise
+    if hasattr(leaf, "__array__"):
+        return np.asarray(leaf)
+    return None
+
+
+def device_put(tree: Any) -> Any:
+    """The same tree with each array as a `pyiree.Array` in the device's memory, copied now."""
+    return jax.tree_util.tree_map(_device_put_leaf, tree)
+
+
+def _device_put_leaf(leaf: Any) -> Array:
+    if isinstance(leaf, Array):
+        return leaf
+    kind = leaf_type(leaf)
+    array = from_foreign(leaf) if kind is None else np.asarray(leaf, kind.dtype)
+    if array is None:
+        raise SignatureError(f"device_put takes arrays and numbers, not {type(leaf).__name__}")
+    return Array.from_numpy(array)

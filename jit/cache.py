@@ -1,0 +1,438 @@
+"""The cache on disk: compiled programs and kernel objects, found by what they were made from.
+
+What enters: a key (SHA-256 of everything that decides the result) and bytes.  What leaves: the same bytes, in
+this process or another, or nothing.  An entry is two files, `KEY.vmfb` and `KEY.json`; kernel objects are in
+`objects/`.  Files appear whole (temporary name, then `os.replace`) and readers check a digest, so processes
+need no lock and anything unreadable is a miss.  Nothing here ever stops a compilation: the first trouble with
+a folder is told in one warning.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import os
+import re
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from pyiree import config
+from pyiree.errors import CacheWarning, PyireeError
+
+FORMAT = 1
+_KEY = re.compile(r"[0-9a-f]{64}")
+_TEMPORARY_PREFIX = ".new-"
+_TEMPORARY_LIFETIME = 3600.0  # seconds after which an unfinished file can only be a dead process's
+
+
+@dataclass(slots=True)
+class Entry:
+    """What is known about a cached program: the content of its JSON file."""
+
+    key: str
+    name: str
+    created: float
+    size: int
+    digest: str
+    compile_seconds: float
+    hits: int = 0
+    last_used: float = 0.0
+    format: int = FORMAT
+
+
+@dataclass(slots=True)
+class Report:
+    """What `verify` or `prune` found: sound entries, and the names of files that were not."""
+
+    sound: int
+    faulty: list[str]
+    strays: list[str]
+
+
+class DiskCache:
+    """The programs in one folder, least recently used first to go when it grows past `max_size` bytes."""
+
+    def __init__(self, folder: Path, max_size: int):
+        self.folder = folder
+        self.max_size = max_size
+        self.objects = ObjectCache(self)
+
+    def get(self, key: str) -> bytes | None:
+        """The program stored under `key`, or None."""
+        try:
+            entry = self._read_entry(key)
+            if entry is None:
+                return None
+            content = self._program(key).read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            self._complain(f"can't be read ({error})")
+            return None
+        if _digest(content) != entry.digest:
+            self._complain(f"held a damaged program {key[:12]}, now removed")
+            self._remove(key)
+            return None
+        entry.hits += 1
+        entry.last_used = time.time()
+        with contextlib.suppress(OSError):  # a read-only folder still serves hits
+            self._write(self._sidecar(key), _as_json(entry))
+            os.utime(self._program(key))
+        return content
+
+    def put(self, key: str, content: bytes, name: str, compile_seconds: float) -> None:
+        """Stores a program; then the oldest ones go if the folder is over its size."""
+        now = time.time()
+        entry = Entry(key, name, now, len(content), _digest(content), compile_seconds, last_used=now)
+        try:
+            self._make_folder(self.folder)
+            self._write(self._program(key), content)
+            self._write(self._sidecar(key), _as_json(entry))
+            self._evict()
+        except OSError as error:
+            self._complain(f"can't be written ({error})")
+
+    def entries(self) -> list[Entry]:
+        """All entries, most recently used first."""
+        found = []
+        for path in self._files():
+            if path.suffix == ".vmfb" and _KEY.fullmatch(path.stem):
+                with contextlib.suppress(OSError):  # another process removed it meanwhile
+                    entry = self._read_entry(path.stem)
+                    if entry is not None:
+                        found.append(entry)
+        return sorted(found, key=lambda entry: -entry.last_used)
+
+    def find(self, prefix: str) -> Entry:
+        """The one entry whose key begins with `prefix`."""
+        matches = [entry for entry in self.entries() if entry.key.startswith(prefix)]
+        if len(matches) != 1:
+            found = "no entry" if not matches else f"{len(matches)} entries"
+            raise PyireeError(f"{found} of the cache {self.folder} begin with {prefix!r}")
+        return matches[0]
+
+    def size(self) -> int:
+        """The bytes that programs, their JSON files and kernel objects take."""
+        return sum(status.st_size for _, status in self._owned())
+
+    def prune(self, max_size: int | None = None, older_than: float | None = None) -> list[str]:
+        """Removes leftovers, then what was not used for `older_than` seconds, then the oldest over the size."""
+        removed = self._remove_leftovers()
+        if older_than is not None:
+            limit = time.time() - older_than
+            for path, status in self._owned():
+                if status.st_mtime < limit and path.suffix != ".json":
+                    removed += self._discard(path)
+        return removed + self._evict(self.max_size if max_size is None else max_size)
+
+    def clear(self) -> int:
+        """Removes every program and object; gives how many."""
+        removed = [name for path, _ in self._owned() for name in self._discard(path)]
+        self._remove_leftovers(lifetime=0.0)
+        return sum(not name.endswith(".json") for name in removed)
+
+    def verify(self) -> Report:
+        """Checks every digest and removes what fails; other people's files are named and left alone."""
+        report = Report(0, [], [])
+        for path in self._files():
+            if not self._is_owned(path):
+                report.strays.append(path.name)
+            elif path.suffix == ".vmfb":
+                entry = self._read_entry(path.stem)
+                if entry is not None and _digest(path.read_bytes()) == entry.digest:
+                    report.sound += 1
+                else:
+                    report.faulty.append(path.name)
+                    self._remove(path.stem)
+            elif path.suffix == ".o" and self.objects.get(path.stem) is None:
+                report.faulty.append(path.name)
+        return report
+
+    # Files.
+
+    def _program(self, key: str) -> Path:
+        return self.folder / f"{key}.vmfb"
+
+    def _sidecar(self, key: str) -> Path:
+        return self.folder / f"{key}.json"
+
+    def _make_folder(self, folder: Path) -> None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def _read_entry(self, key: str) -> Entry | None:
+        """The JSON of an entry; one that is cut short or of another format is removed and counts as absent."""
+        try:
+            values = json.loads(self._sidecar(key).read_bytes())
+            if values.pop("format") == FORMAT and values["key"] == key:
+                return Entry(**values)
+        except FileNotFoundError:
+            return None
+        except (ValueError, TypeError, KeyError, AttributeError):
+            self._complain(f"held a damaged entry {key[:12]}, now removed")
+        self._remove(key)
+        return None
+
+    def _write(self, path: Path, content: bytes) -> None:
+        """Puts a whole file in place, private to the user, whatever other processes do meanwhile."""
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=_TEMPORARY_PREFIX)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):  # the first error is the one to tell
+                os.unlink(temporary)
+            raise
+
+    def _remove(self, key: str) -> None:
+        for path in (self._sidecar(key), self._program(key)):
+            self._discard(path)
+
+    def _discard(self, path: Path) -> list[str]:
+        try:
+            path.unlink()
+        except FileNotFoundError:  # another process was first
+            return []
+        except OSError as error:
+            self._complain(f"can't be written ({error})")
+            return []
+        if path.suffix == ".vmfb":
+            self._discard(path.with_suffix(".json"))
+        return [path.name]
+
+    def _files(self) -> Iterator[Path]:
+        for folder in (self.folder, self.objects.folder):
+            try:
+                names = os.listdir(folder)
+            except OSError:  # no such folder: nothing is cached
+                continue
+            for name in names:
+                path = folder / name
+                if path.is_file():
+                    yield path
+
+    def _is_owned(self, path: Path) -> bool:
+        folder_suffixes = (".o",) if path.parent == self.objects.folder else (".vmfb", ".json")
+        return path.suffix in folder_suffixes and _KEY.fullmatch(path.stem) is not None
+
+    def _owned(self) -> list[tuple[Path, os.stat_result]]:
+        found = []
+        for path in self._files():
+            if self._is_owned(path):
+                with contextlib.suppress(FileNotFoundError):  # another process removed it meanwhile
+                    found.append((path, path.stat()))
+        return found
+
+    def _evict(self, max_size: int | None = None) -> list[str]:
+        owned = self._owned()
+        excess = sum(status.st_size for _, status in owned) - (self.max_size if max_size is None else max_size)
+        removed: list[str] = []
+        if excess <= 0:
+            return removed
+        self._remove_leftovers()
+        for path, status in sorted(owned, key=lambda item: item[1].st_mtime):
+            if excess <= 0:
+                break
+            if path.suffix != ".json":
+                removed += self._discard(path)
+                excess -= status.st_size
+        return removed
+
+    def _remove_leftovers(self, lifetime: float = _TEMPORARY_LIFETIME) -> list[str]:
+        removed = []
+        for path in self._files():
+            if path.name.startswith(_TEMPORARY_PREFIX):
+                with contextlib.suppress(FileNotFoundError):  # its owner finished meanwhile
+                    if time.time() - path.stat().st_mtime > lifetime:
+                        removed += self._discard(path)
+        return removed
+
+    def _complain(self, what: str) -> None:
+        """Warns, once a process and folder."""
+        if self.folder not in _complained:
+            _complained.add(self.folder)
+            warnings.warn(f"the compilation cache {self.folder} {what}", CacheWarning, stacklevel=4)
+
+
+_complained: set[Path] = set()
+
+
+class ObjectCache:
+    """Kernel objects by the hash of what they were compiled from: equal kernels of any program compile once."""
+
+    def __init__(self, owner: DiskCache):
+        self._owner = owner
+        self.folder = owner.folder / "objects"
+
+    def get(self, key: str) -> bytes | None:
+        """The object stored under `key` (64 hex digits), or None."""
+        path = self._path(key)
+        try:
+            content = path.read_bytes()
+        except OSError:  # absent or unreadable: it is compiled again
+            return None
+        digest, payload = content[:32], content[32:]
+        if hashlib.sha256(payload).digest() != digest:
+            self._owner._complain(f"held a damaged object {key[:12]}, now removed")
+            self._owner._discard(path)
+            return None
+        return payload
+
+    def put(self, key: str, payload: bytes) -> None:
+        """Stores an object."""
+        try:
+            self._owner._make_folder(self.folder)
+            self._owner._write(self._path(key), hashlib.sha256(payload).digest() + payload)
+        except OSError as error:
+            self._owner._complain(f"can't be written ({error})")
+
+    def _path(self, key: str) -> Path:
+        if not _KEY.fullmatch(key):
+            raise ValueError(f"an object's key is 64 hex digits, not {key!r}")
+        return self.folder / f"{key}.o"
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _as_json(entry: Entry) -> bytes:
+    return json.dumps(asdict(entry), indent=1).encode()
+
+
+# The cache that the settings name.
+
+
+def path() -> Path:
+    """The folder of the cache."""
+    folder = config.cache_dir
+    return folder if folder is not None else _user_cache_folder()
+
+
+@functools.cache
+def _user_cache_folder() -> Path:
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("pyiree", appauthor=False)) / "programs"
+
+
+def configured() -> DiskCache | None:
+    """The cache of the current settings; None where it is switched off."""
+    return opened() if config.cache else None
+
+
+def opened() -> DiskCache:
+    """The cache of the current settings, to look into even where it is switched off."""
+    return DiskCache(path(), config.cache_max_size)
+
+
+def ls() -> list[Entry]:
+    """The cached programs, most recently used first."""
+    return opened().entries()
+
+
+def show(key: str) -> dict[str, Any]:
+    """What is known of the entry whose key begins with `key`."""
+    cache = opened()
+    entry = cache.find(key)
+    return {
+        **{field.name: getattr(entry, field.name) for field in fields(entry)},
+        "path": str(cache._program(entry.key)),
+    }
+
+
+def prune(max_size: int | None = None, older_than: float | None = None) -> list[str]:
+    """Removes leftovers and old entries; gives the names of the removed files."""
+    return opened().prune(max_size, older_than)
+
+
+def clear() -> int:
+    """Removes everything that is cached; gives how many programs and objects there were."""
+    return opened().clear()
+
+
+def verify() -> Report:
+    """Checks every entry's digest; damaged ones are removed."""
+    return opened().verify()
+
+
+# What decides a program.
+
+
+def program_key(source: bytes, options: str) -> str:
+    """The key of what `source` (StableHLO without locations) becomes under these options, here and now."""
+    parts = (
+        b"pyiree program %d" % FORMAT, source, options.encode(), _host_cpu().encode(), _versions().encode(),
+        compiler_digest().encode(),
+    )
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(b"%d:" % len(part))
+        digest.update(part)
+    return digest.hexdigest()
+
+
+@functools.cache
+def _host_cpu() -> str:
+    """This machine's CPU and its features, as the kernel tells them (importing LLVM to ask takes 0.2 s)."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(errors="replace")
+    except OSError:
+        import platform
+
+        return f"{platform.machine()} {platform.processor()}"
+    wanted = re.compile(r"(?:vendor_id|cpu family|model|model name|stepping|flags|Features|CPU \w+)\s*:")
+    first = text.split("\n\n", 1)[0]
+    return "\n".join(line for line in first.splitlines() if wanted.match(line))
+
+
+@functools.cache
+def _versions() -> str:
+    import jaxlib
+    import llvmlite
+
+    return f"pyiree {package_version()} jaxlib {jaxlib.__version__} llvmlite {llvmlite.__version__}"
+
+
+@functools.cache
+def package_version() -> str:
+    """The version of pyiree that is installed."""
+    from importlib.metadata import version
+
+    return version("pyiree")
+
+
+@functools.cache
+def compiler_digest() -> str:
+    """Changes whenever the compiler does: stored in a wheel, else from its files' sizes and times."""
+    import pyiree.compiler
+    import pyiree.runtime
+
+    compiler = Path(pyiree.compiler.__file__).parent
+    stored = compiler / "source_digest.txt"
+    if stored.is_file():
+        return stored.read_text()
+    digest = hashlib.sha256()
+    for root in (compiler, Path(pyiree.runtime.__file__).parent / "vmfb"):
+        for source in sorted(_sources(root)):
+            status = os.stat(source)
+            digest.update(f"{source[len(str(root)):]} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
+
+
+def _sources(folder: Path | str) -> Iterator[str]:
+    if not os.path.isdir(folder):
+        return
+    with os.scandir(folder) as items:
+        for item in items:
+            if item.is_dir():
+                yield from _sources(item.path)
+            elif not item.name.endswith(".pyc"):
+                yield item.path

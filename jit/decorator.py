@@ -1,0 +1,241 @@
+"""`jit`: a Python function that is compiled for each signature it is called with.
+
+What enters: a function and `jax.jit`'s options.  What leaves: a callable that finds the program of a call in one
+dict look-up, makes it the first time, and steps aside for `jax.jit` wherever jax is transforming it.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from pyiree import config
+from pyiree.array import Array
+from pyiree.dispatch import Call, call_key
+from pyiree.errors import ConfigError
+from pyiree.example import example_arguments
+from pyiree.jax_internals import jit_arguments, trace_context, trace_state_clean
+from pyiree.program import DEFAULT_DEVICE, options_for
+from pyiree.signature import ArgumentSplitter, Arguments, Signature, explain_miss, function_name, leaf_type, signature_of
+from pyiree.stages import Compiled, Lowered, Traced
+
+_tree_flatten = jax.tree_util.tree_flatten
+_living: weakref.WeakSet[JitFunction] = weakref.WeakSet()
+
+
+def jit(
+    fun: Callable[..., Any] | None = None, /, *,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    donate_argnames: str | Iterable[str] | None = None,
+    keep_unused: bool = False,
+    inline: bool = False,
+    device: Any = None,
+    backend: str | None = None,
+    target_cpu: str | None = None,
+    compiler_options: Mapping[str, Any] | None = None,
+    **shardings: Any,
+) -> Any:
+    """Compiles a function of arrays with pyiree, for each new combination of shapes, dtypes and static values.
+
+    It takes the arguments of `jax.jit` and means the same by them, and can be used bare, with options, or on
+    methods and transformed functions alike::
+
+        @pyiree.jit
+        def f(x, y): return jnp.tanh(x @ y)
+
+        @pyiree.jit(static_argnames="n")
+        def g(x, n): return x * n
+
+    Arrays come back as the kind that was passed: NumPy arrays for NumPy arrays, `jax.Array`s for `jax.Array`s,
+    `pyiree.Array`s for `pyiree.Array`s.  `device` is one of pyiree's ("local-task", "local-sync") or a CPU device
+    of jax; `target_cpu` is the CPU to compile for; `compiler_options` are fields of the compiler's options.
+    `in_shardings` and `out_shardings` are taken as far as they name a single device.
+    """
+    unknown = set(shardings) - {"in_shardings", "out_shardings"}
+    if unknown:
+        raise TypeError(f"jit() got an unexpected keyword argument {sorted(unknown)[0]!r}")
+    options = options_for(_device_name(device, backend), target_cpu, compiler_options)
+    jax_options = dict(
+        static_argnums=static_argnums, static_argnames=static_argnames, donate_argnums=donate_argnums,
+        donate_argnames=donate_argnames, keep_unused=keep_unused, inline=inline, **shardings,
+    )
+
+    def decorate(function: Callable[..., Any]) -> JitFunction:
+        return JitFunction(function, jax_options, options)
+
+    return decorate if fun is None else decorate(fun)
+
+
+def _device_name(device: Any, backend: str | None) -> str:
+    if device is not None and backend is not None:
+        raise ValueError("give jit a device or a backend, not both")
+    chosen = backend if device is None else device
+    if chosen is None or chosen in ("cpu", "llvm-cpu"):
+        return DEFAULT_DEVICE
+    if isinstance(chosen, str):
+        return chosen
+    if getattr(chosen, "platform", None) == "cpu":
+        return DEFAULT_DEVICE
+    raise ConfigError(f"pyiree compiles for the CPU and can't use the device {chosen}")
+
+
+class JitFunction:
+    """A function that is compiled on demand; what `jit` gives."""
+
+    def __init__(self, function: Callable[..., Any], jax_options: dict[str, Any], options: Any):
+        self._jax_jit = jax.jit(function, **jax_options)
+        self._function = function
+        self._options = options
+        self._splitter = ArgumentSplitter(function, jit_arguments(self._jax_jit))
+        self._any_static = self._splitter.any_static
+        self._calls: dict[tuple[Any, ...], Call] = {}
+        self._compiled: dict[Signature, Compiled] = {}
+        self._lock = threading.RLock()
+        self._last_types: Arguments | None = None
+        self.trace_count = 0
+        functools.update_wrapper(self, function, updated=())
+        _living.add(self)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not trace_state_clean():
+            return self._inline(args, kwargs)
+        if self._any_static:
+            leaves, tree, statics = self._splitter.split(args, kwargs)
+        else:
+            leaves, tree = _tree_flatten((args, kwargs))
+            statics = ()
+        key = call_key(leaves, tree, trace_context(), statics)
+        call = self._calls.get(key)
+        if call is None:
+            if jax.config.jax_disable_jit:
+                return self._jax_jit(*args, **kwargs)
+            with self._lock:
+                call = self._call_for(key, Arguments(leaves, tree, statics))
+        self._last_types = call.types
+        return call(leaves)
+
+    def _call_for(self, key: tuple[Any, ...], arguments: Arguments) -> Call:
+        """The slow path: the program of a call that the table doesn't know."""
+        call = self._calls.get(key)  # another thread may have made it meanwhile
+        if call is None:
+            types = self._types(arguments)
+            signature = signature_of(arguments, types, trace_context())
+            compiled = self._compiled.get(signature)
+            if compiled is None:
+                compiled = self._trace(arguments, types, signature).lower().compile()
+            call = compiled.call_for(arguments.leaves)
+            call.types = arguments._replace(leaves=types)
+            self._calls[key] = call
+        return call
+
+    def _inline(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Under one of jax's transformations: what `jax.jit` of the function does."""
+        args, kwargs = jax.tree_util.tree_map(
+            lambda leaf: np.asarray(leaf) if isinstance(leaf, Array) else leaf, (args, kwargs)
+        )
+        return self._jax_jit(*args, **kwargs)
+
+    def _types(self, arguments: Arguments) -> list[Any]:
+        """The type of each leaf; what isn't an array is left for jax to complain about."""
+        return [leaf if kind is None else kind for leaf in arguments.leaves for kind in (leaf_type(leaf),)]
+
+    def _trace(self, arguments: Arguments, types: list[Any], signature: Signature | None = None) -> Traced:
+        started = time.perf_counter()
+        args, kwargs = self._splitter.join(arguments, types)
+        jax_traced = self._jax_jit.trace(*args, **kwargs)
+        if signature is None:
+            signature = signature_of(arguments, types, trace_context())
+        if signature not in self._compiled:
+            self.trace_count += 1
+            if config.logs("misses"):
+                reason = explain_miss(signature, tuple(self._compiled), self._splitter.leaf_names(arguments))
+                config.say("misses", f"{function_name(self._function)}: {reason}")
+        return Traced(
+            jax_traced, self._options, time.perf_counter() - started,
+            functools.partial(self._compiled.get, signature),
+            functools.partial(self._compiled.__setitem__, signature),
+        )
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """Traces the function for these arguments, or for their types given as `jax.ShapeDtypeStruct`."""
+        arguments = self._splitter.split(args, kwargs)
+        return self._trace(arguments, self._types(arguments))
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """Lowers the function for these arguments.
+
+        Without arguments: for those of the last call, or for the types that the function's annotations and
+        defaults give.
+        """
+        if args or kwargs:
+            return self.trace(*args, **kwargs).lower()
+        if self._last_types is not None:
+            return self._trace(self._last_types, self._last_types.leaves).lower()
+        args, kwargs = example_arguments(self._function, self._splitter)
+        return self.trace(*args, **kwargs).lower()
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """The types of the results, without compiling."""
+        return self.trace(*args, **kwargs).out_info
+
+    def clear_cache(self) -> None:
+        """Forgets the traces and programs in memory; those on disk stay."""
+        with self._lock:
+            self._calls.clear()
+            self._compiled.clear()
+            self._last_types = None
+            self._jax_jit.clear_cache()
+
+    def _cache_size(self) -> int:
+        """How many programs are in memory."""
+        return len(self._compiled)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else BoundJitFunction(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<pyiree.jit of {function_name(self._function)}>"
+
+
+class BoundJitFunction:
+    """A jitted method of one object; the object is the first argument of each call and stage."""
+
+    def __init__(self, jitted: JitFunction, instance: Any):
+        self.__func__ = jitted
+        self.__self__ = instance
+        functools.update_wrapper(self, jitted, updated=())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.__func__(self.__self__, *args, **kwargs)
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """See `JitFunction.trace`."""
+        return self.__func__.trace(self.__self__, *args, **kwargs)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """See `JitFunction.lower`."""
+        if args or kwargs:
+            return self.__func__.lower(self.__self__, *args, **kwargs)
+        return self.__func__.lower()
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """See `JitFunction.eval_shape`."""
+        return self.__func__.eval_shape(self.__self__, *args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__func__, name)
+
+
+def clear_caches() -> None:
+    """Forgets the traces and programs of all jitted functions in memory; those on disk stay."""
+    for function in list(_living):
+        function.clear_cache()

@@ -1,0 +1,169 @@
+"""From a call's leaves to its program: one dict look-up, the program, and results of the caller's kind.
+
+What enters: the flattened arguments of a call.  What leaves: its results.  `call_key` names everything about the
+leaves that decides how they are handed over; a table maps it to a `Call`, which was built the first time by
+the slow path.  A native entry can take the place of the table without anyone above noticing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyiree.array import Array, from_foreign, numpy_reader
+from pyiree.jax_internals import (
+    ArrayImpl,
+    PRNGKeyArray,
+    float0,
+    key_data,
+    key_type,
+    put_on_device,
+    shaped_array,
+    wrap_key,
+)
+
+_ndarray = np.ndarray
+
+
+def call_key(leaves: list[Any], tree: Any, context: Any, statics: Any = ()) -> tuple[Any, ...]:
+    """The key of a call; arrays of other libraries are replaced in `leaves` by NumPy's view of them."""
+    key = [tree, context, statics]
+    add = key.append
+    for n, leaf in enumerate(leaves):
+        kind = type(leaf)
+        if kind is _ndarray:
+            add(leaf.shape)
+            add(leaf.dtype)
+        elif kind is ArrayImpl or kind is PRNGKeyArray:
+            add(leaf.aval)
+        elif kind in _SCALARS:
+            add(kind)
+        elif kind is Array:
+            add(kind)
+            add(leaf.shape)
+            add(leaf.dtype)
+        elif isinstance(leaf, np.generic):
+            add(kind)
+            add(leaf.dtype)
+        else:
+            array = from_foreign(leaf)
+            if array is None:
+                add(kind)
+            else:
+                leaves[n] = array
+                add(array.shape)
+                add(array.dtype)
+    return tuple(key)
+
+
+_SCALARS = frozenset((bool, int, float, complex))
+
+
+def numpy_type(aval: Any) -> tuple[tuple[int, ...], np.dtype]:
+    """The shape and dtype that a value of this type has in the program; keys are their integers."""
+    if isinstance(aval.dtype, np.dtype):
+        return tuple(aval.shape), np.dtype("bool") if aval.dtype == float0 else aval.dtype
+    key_shape, dtype = key_type(aval.dtype)
+    return (*aval.shape, *key_shape), dtype
+
+
+class Call:
+    """One program, as called with leaves of certain kinds.
+
+    `program` takes and gives NumPy arrays; `function` takes and gives device arrays.
+    """
+
+    __slots__ = ("_constants", "_donated", "_inputs", "_run", "_unflatten", "_wrap", "types")
+
+    def __init__(
+        self, leaves: Sequence[Any], kept: Sequence[int], in_avals: Sequence[Any], out_avals: Sequence[Any],
+        donated: Sequence[int], constants: list[Any], program: Callable[[list[Any]], list[Any]],
+        function: Callable[..., Any], unflatten: Callable[[list[Any]], Any],
+    ):
+        kinds = {type(leaf) for leaf in leaves}
+        on_device = Array in kinds and not kinds & {ArrayImpl, PRNGKeyArray}
+        self._inputs = [
+            (n, None if on_device and type(leaves[n]) is Array else numpy_reader(leaves[n], numpy_type(aval)[1]))
+            for n, aval in zip(kept, in_avals)
+        ]
+        self._constants = constants
+        self.types: Any = None  # the arguments with each leaf as its type, for `lower()` after the call
+        self._unflatten = unflatten
+        self._donated = [n for n in donated if isinstance(leaves[n], (ArrayImpl, PRNGKeyArray, Array))]
+        if on_device:
+            self._run = lambda arrays: _as_list(function(*arrays))
+            self._wrap = _device_wrappers(out_avals)
+        else:
+            self._run = program
+            self._wrap = _host_wrappers(out_avals, as_jax=bool(kinds & {ArrayImpl, PRNGKeyArray}))
+
+    def __call__(self, leaves: Sequence[Any]) -> Any:
+        arrays = [leaves[n] if read is None else read(leaves[n]) for n, read in self._inputs]
+        if self._constants:
+            arrays = self._constants + arrays
+        results = self._run(arrays)
+        for n in self._donated:
+            leaves[n].delete()
+        if self._wrap is not None:
+            results = [value if wrap is None else wrap(value) for value, wrap in zip(results, self._wrap)]
+        return self._unflatten(results)
+
+
+def _host_wrappers(out_avals: Sequence[Any], as_jax: bool) -> list[Callable[[Any], Any] | None] | None:
+    """What turns each NumPy result into the caller's kind; None where nothing has to be done."""
+    wrappers = [_host_wrapper(aval, as_jax) for aval in out_avals]
+    return wrappers if any(wrappers) else None
+
+
+def _host_wrapper(aval: Any, as_jax: bool) -> Callable[[Any], Any] | None:
+    if aval.dtype == float0:
+        return lambda array: np.zeros(aval.shape, float0)
+    if not isinstance(aval.dtype, np.dtype):
+        data = shaped_array(*numpy_type(aval))
+        return lambda array: wrap_key(put_on_device(array, data), aval.dtype)
+    if as_jax:
+        plain = shaped_array(aval.shape, aval.dtype, aval.weak_type)
+        return lambda array: put_on_device(array, plain)
+    return None
+
+
+def _device_wrappers(out_avals: Sequence[Any]) -> list[Callable[[Any], Any] | None] | None:
+    """Keys and float0 have no device array: they come back as jax and NumPy hold them."""
+    wrappers: list[Callable[[Any], Any] | None] = []
+    for aval in out_avals:
+        plain = isinstance(aval.dtype, np.dtype) and aval.dtype != float0
+        wrap = None if plain else _host_wrapper(aval, as_jax=False)
+        wrappers.append(None if wrap is None else lambda value, wrap=wrap: wrap(np.asarray(value)))
+    return wrappers if any(wrappers) else None
+
+
+def _as_list(results: Any) -> list[Any]:
+    if results is None:
+        return []
+    return list(results) if isinstance(results, (tuple, list)) else [results]
+
+
+def of_callers_kind(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of device arrays as one that takes any kind of array and gives the kind it was given."""
+
+    def call(*args: Any) -> Any:
+        kinds = {type(arg) for arg in args}
+        as_jax = bool(kinds & {ArrayImpl, PRNGKeyArray})
+        if Array in kinds and not as_jax:
+            return function(*args)
+        arrays = [leaf if isinstance(leaf, np.ndarray) else _to_numpy(leaf) for leaf in args]
+        results = [np.asarray(result) for result in _as_list(function(*arrays))]
+        if as_jax:
+            results = [put_on_device(array, shaped_array(array.shape, array.dtype)) for array in results]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    return call
+
+
+def _to_numpy(leaf: Any) -> np.ndarray:
+    if isinstance(leaf, PRNGKeyArray):
+        leaf = key_data(leaf)
+    array = from_foreign(leaf)
+    return np.asarray(leaf) if array is None else array

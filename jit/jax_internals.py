@@ -1,0 +1,243 @@
+"""Every name of jax that isn't public, in one place, with what we rely on it for.
+
+What enters: jax 0.10.2.  What leaves: functions and types with stable names for the rest of the front end.
+A new jax that moves one of them fails in this file (and in tests/jit/test_jax_internals.py), nowhere else.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jax._src import config as _jax_config
+from jax._src import core as _core
+from jax._src import pjit as _pjit
+from jax._src.lib import xla_client as _xla_client
+from jax._src.random.prng import PRNGKeyArray
+from jax._src.sharding_impls import UNSPECIFIED as _UNSPECIFIED
+from jax._src.stages import Traced as JaxTraced
+from jaxlib.mlir import passmanager as _passmanager
+
+from pyiree.errors import UnsupportedError
+
+__all__ = [
+    "ArrayImpl",
+    "JaxTraced",
+    "Lowering",
+    "PRNGKeyArray",
+    "bytes_without_locations",
+    "device_layout",
+    "float0",
+    "jit_arguments",
+    "key_data",
+    "key_type",
+    "lift_constants",
+    "lower_for_cpu",
+    "module_text",
+    "put_on_device",
+    "shaped_array",
+    "trace_context",
+    "trace_state_clean",
+    "wrap_key",
+]
+
+ArrayImpl = type(jax.numpy.zeros(0))
+shaped_array = _core.ShapedArray
+float0 = jax.dtypes.float0
+
+# True outside of every jax transformation: then arguments are values and a compiled program may run.
+trace_state_clean = _core.trace_state_clean
+
+# Everything in jax's configuration that changes a trace (x64, matmul precision, dtype promotion, meshes).
+trace_context = _jax_config.trace_context
+
+
+class JitArguments(NamedTuple):
+    """The static and donated arguments of a `jax.jit`, resolved against the function's signature."""
+
+    static_argnums: tuple[int, ...]
+    static_argnames: tuple[str, ...]
+    donate_argnums: tuple[int, ...]
+    donate_argnames: tuple[str, ...]
+
+
+def jit_arguments(jitted: Any) -> JitArguments:
+    """Which arguments of the jitted function are static or donated, by number and by name."""
+    info = jitted._jit_info
+    return JitArguments(
+        info.static_argnums, info.static_argnames, info.donate_argnums, info.donate_argnames
+    )
+
+
+class Lowering(NamedTuple):
+    """A lowered function: its module and how the caller's leaves map onto the arguments of `main`."""
+
+    module: Any
+    lowered: Any
+    kept: tuple[int, ...]
+    in_avals: tuple[Any, ...]
+    out_avals: tuple[Any, ...]
+    donated: tuple[bool, ...]
+    calls_host: bool
+
+
+def lower_for_cpu(traced: JaxTraced) -> Lowering:
+    """Lowers to a StableHLO module in memory, for the CPU whatever jax's default device is."""
+    lowered = traced.lower(lowering_platforms=("cpu",))
+    lowering = lowered._lowering
+    arguments = lowering.compile_args
+    if arguments["num_devices"] > 1:
+        raise UnsupportedError([("sharding over several devices", traced.fun_name)], "pyiree runs on one device")
+    module = lowering.stablehlo()
+    [main] = [op for op in module.body.operations if getattr(op, "sym_name", None) is not None
+              and op.sym_name.value == "main"]
+    return Lowering(
+        module=module,
+        lowered=lowered,
+        kept=tuple(sorted(arguments["kept_var_idx"])),
+        in_avals=tuple(arguments["global_in_avals"]),
+        out_avals=tuple(arguments["global_out_avals"]),
+        donated=tuple(
+            "tf.aliasing_output" in attributes or "jax.buffer_donor" in attributes
+            for attributes in main.arg_attrs
+        ),
+        calls_host=bool(
+            arguments["host_callbacks"]
+            or arguments["keepalive"]
+            or arguments["ordered_effects"]
+            or arguments["unordered_effects"]
+        ),
+    )
+
+
+def lift_constants(traced: JaxTraced, limit: int) -> tuple[JaxTraced, list[Any]]:
+    """The trace with closed-over arrays of more than `limit` bytes as leading arguments, and those arrays.
+
+    Functions jitted inside the traced one are looked into as well.  Without this, each constant would be
+    copied, hashed and written out as part of the module.
+    """
+    closed = traced._params["jaxpr"]
+    if closed.jaxpr.effects:  # effects may name arguments by number
+        return traced, []
+    closed, constants = _lift(closed, limit, {})
+    if not constants:
+        return traced, []
+    lifted = JaxTraced(
+        [_pjit.convert_to_metaty(constant) for constant in constants] + list(traced._meta_tys_flat),
+        {**_with_leading(traced._params, len(constants)), "jaxpr": closed},
+        traced._in_tree,
+        traced.out_tree,
+        [*constants, *traced._consts],
+    )
+    return lifted, constants
+
+
+def _lift(closed: Any, limit: int, seen: dict[int, tuple[Any, list[Any]]]) -> tuple[Any, list[Any]]:
+    known = seen.get(id(closed))
+    if known is not None:
+        return known
+    jaxpr = closed.jaxpr
+    lifted: dict[int, tuple[Any, Any]] = {}  # id of the array -> its variable, the array
+    kept = []
+    renamed = {}
+    for var, constant in zip(jaxpr.constvars, closed.consts):
+        if getattr(constant, "nbytes", 0) <= limit or isinstance(constant, _core.Ref):
+            kept.append((var, constant))
+        else:
+            renamed[var] = lifted.setdefault(id(constant), (var, constant))[0]
+    equations = []
+    for equation in jaxpr.eqns:
+        if equation.primitive is _pjit.jit_p:
+            inner, constants = _lift(equation.params["jaxpr"], limit, seen)
+            if constants:
+                leading = [
+                    lifted.setdefault(id(c), (_core.Var(_core.shaped_abstractify(c)), c))[0] for c in constants
+                ]
+                equation = equation.replace(
+                    invars=[*leading, *equation.invars],
+                    params={**_with_leading(equation.params, len(leading)), "jaxpr": inner},
+                )
+        if renamed:
+            equation = equation.replace(
+                invars=[v if isinstance(v, _core.Literal) else renamed.get(v, v) for v in equation.invars]
+            )
+        equations.append(equation)
+    result = closed, []
+    if lifted:
+        debug = jaxpr.debug_info
+        if debug.arg_names is not None:
+            debug = debug._replace(arg_names=("constant",) * len(lifted) + tuple(debug.arg_names))
+        variables = [var for var, _ in lifted.values()]
+        lifted_jaxpr = jaxpr.replace(
+            constvars=[var for var, _ in kept],
+            invars=[*variables, *jaxpr.invars],
+            outvars=[v if isinstance(v, _core.Literal) else renamed.get(v, v) for v in jaxpr.outvars],
+            eqns=equations,
+            debug_info=debug,
+        )
+        constants = [constant for _, constant in lifted.values()]
+        result = _core.ClosedJaxpr(lifted_jaxpr, [constant for _, constant in kept]), constants
+    seen[id(closed)] = result
+    return result
+
+
+def _with_leading(params: dict[str, Any], count: int) -> dict[str, Any]:
+    """The parameters of a jit equation that has `count` more plain arguments before the others."""
+    return {
+        **params,
+        "in_shardings": (_UNSPECIFIED,) * count + tuple(params["in_shardings"]),
+        "in_layouts": (None,) * count + tuple(params["in_layouts"]),
+        "donated_invars": (False,) * count + tuple(params["donated_invars"]),
+    }
+
+
+def device_layout(array: ArrayImpl) -> Any:
+    """The memory layout of an array on its device, an object to compare with that of another array."""
+    return array._pjrt_layout
+
+
+def put_on_device(array: np.ndarray, aval: Any) -> ArrayImpl:
+    """A `jax.Array` of type `aval` on the CPU; shares the memory if that starts at a multiple of 64 bytes."""
+    sharding, devices = _cpu_placement()
+    return _xla_client.batched_device_put(aval, sharding, [array], devices)
+
+
+@functools.cache
+def _cpu_placement() -> tuple[Any, list[Any]]:
+    device = jax.local_devices(backend="cpu")[0]
+    return jax.sharding.SingleDeviceSharding(device), [device]
+
+
+def key_data(keys: PRNGKeyArray) -> ArrayImpl:
+    """The integers behind an array of PRNG keys."""
+    return keys._base_array
+
+
+def key_type(dtype: Any) -> tuple[tuple[int, ...], np.dtype]:
+    """What one PRNG key of this dtype is made of: the shape and dtype of its integers."""
+    return tuple(dtype._impl.key_shape), np.dtype("uint32")
+
+
+def wrap_key(data: ArrayImpl, dtype: Any) -> PRNGKeyArray:
+    """An array of PRNG keys over these integers."""
+    return PRNGKeyArray(dtype._impl, data)
+
+
+def bytes_without_locations(module: Any) -> bytes:
+    """The module as MLIR bytecode, equal for equal programs wherever their source lines are."""
+    with module.context:
+        bare = module.operation.clone()
+        _passmanager.PassManager.parse("builtin.module(strip-debuginfo)").run(bare)
+        buffer = io.BytesIO()
+        bare.write_bytecode(buffer)
+    return buffer.getvalue()
+
+
+def module_text(module: Any, debug_info: bool, large_constants: bool) -> str:
+    """The module as text; `debug_info` adds locations, without `large_constants` long literals are elided."""
+    return module.operation.get_asm(
+        enable_debug_info=debug_info, large_elements_limit=None if large_constants else 16
+    )

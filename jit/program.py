@@ -1,0 +1,175 @@
+"""Source to loaded program: through the cache if it holds the result, else through the compiler.
+
+What enters: StableHLO (a jaxlib module, text or bytecode) or a `.vmfb` file, and options.  What leaves: a loaded
+module, its bytes, and where they came from.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pyiree import cache, config
+from pyiree.errors import CompileError, PyireeError
+
+DEFAULT_DEVICE = "local-task"
+
+
+class Options(NamedTuple):
+    """What a program is compiled for and where it runs; `extra` are further fields of `CompileOptions`."""
+
+    cpu: str
+    device: str = DEFAULT_DEVICE
+    extra: tuple[tuple[str, Any], ...] = ()
+
+    def key(self) -> str:
+        """Text that differs where the compiled program may; the device on which it runs is not part of it."""
+        return f"cpu={self.cpu} {' '.join(f'{name}={value!r}' for name, value in self.extra)}"
+
+    def compile_options(self, disk: cache.DiskCache | None) -> Any:
+        """The compiler's own options."""
+        from pyiree.compiler.pipeline import CompileOptions
+
+        return CompileOptions(
+            target_cpu=self.cpu, object_cache=None if disk is None else disk.objects, **dict(self.extra)
+        )
+
+
+def options_for(
+    device: str | None = None, cpu: str | None = None, extra: Mapping[str, Any] | None = None
+) -> Options:
+    """Options from what the user gave and the settings."""
+    return Options(
+        cpu or config.cpu, device or DEFAULT_DEVICE, tuple(sorted(dict(extra or {}).items()))
+    )
+
+
+@dataclass(slots=True)
+class Built:
+    """A compiled program: its `.vmfb`, the seconds each phase took, and whether it came from the cache."""
+
+    name: str
+    vmfb: bytes
+    key: str
+    from_cache: bool
+    seconds: float
+    timing: dict[str, float] = field(default_factory=dict)
+
+
+def build(
+    source: Any, source_bytes: bytes, name: str, options: Options, cacheable: bool = True,
+    prior: Mapping[str, float] | None = None,
+) -> Built:
+    """The `.vmfb` of `source`; `source_bytes` says what it is, `prior` the seconds spent on it so far."""
+    started = time.perf_counter()
+    disk = cache.configured() if cacheable else None
+    watching = config.dump is not None or bool(config.print_after)  # the passes must run to be seen
+    key = cache.program_key(source_bytes, options.key())
+    vmfb = disk.get(key) if disk is not None and not watching else None
+    if vmfb is not None:
+        built = Built(name, vmfb, key, True, time.perf_counter() - started)
+        config.say("cache", f"{name}: served from {disk.folder}/{key}.vmfb")
+    else:
+        from pyiree.compiler import pipeline
+
+        compilation = pipeline.compile(source, options.compile_options(disk))
+        seconds = time.perf_counter() - started
+        built = Built(name, bytes(compilation.vmfb), key, False, seconds, _phase_seconds(compilation.timing))
+        if disk is not None:
+            disk.put(key, built.vmfb, name, seconds)
+            config.say("cache", f"{name}: stored as {disk.folder}/{key}.vmfb ({len(built.vmfb)} bytes)")
+    if config.logs("compiles"):
+        phases = {**(prior or {}), **built.timing}
+        listed = ", ".join(f"{phase} {1e3 * seconds:.1f} ms" for phase, seconds in phases.items())
+        origin = "loaded from the cache" if built.from_cache else "compiled"
+        config.say("compiles", f"{name}: {origin} in {1e3 * built.seconds:.1f} ms" + (f" ({listed})" if listed else ""))
+    return built
+
+
+def _phase_seconds(timing: Any) -> dict[str, float]:
+    return {str(phase): float(seconds) for phase, seconds in dict(timing).items()}
+
+
+class Program:
+    """A loaded `.vmfb`: its exported functions are attributes, such as `program.main(x, y)`.
+
+    They take NumPy arrays, `jax.Array`s or `pyiree.Array`s and give the same kind; one result comes as it is,
+    several as a tuple.
+    """
+
+    def __init__(self, vmfb: bytes | Path, device: str = DEFAULT_DEVICE, name: str = "program"):
+        from pyiree.runtime import session
+
+        self._module = session.load(vmfb if isinstance(vmfb, bytes) else os.fspath(vmfb), devices=device)
+        self._source = vmfb
+        self._name = name
+
+    @property
+    def vmfb(self) -> bytes:
+        """The bytes of the `.vmfb`."""
+        return self._source if isinstance(self._source, bytes) else self._source.read_bytes()
+
+    @property
+    def exports(self) -> tuple[str, ...]:
+        """The names of the functions that can be called."""
+        return tuple(self._module.exports)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the `.vmfb`; `pyiree.load` and `iree-run-module` read it."""
+        Path(path).write_bytes(self.vmfb)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            function = self._module[name]
+        except KeyError:
+            raise AttributeError(
+                f"{self._name} exports no function {name!r}; it has {', '.join(self.exports) or 'none'}"
+            ) from None
+        from pyiree.dispatch import of_callers_kind
+
+        bound = of_callers_kind(function)
+        setattr(self, name, bound)
+        return bound
+
+    def __repr__(self) -> str:
+        return f"<pyiree.Program {self._name}: {', '.join(self.exports)}>"
+
+
+def load(path: str | os.PathLike[str], device: str = DEFAULT_DEVICE) -> Program:
+    """Opens a `.vmfb` file, made by pyiree or by `iree-compile`."""
+    path = Path(path)
+    if not path.is_file():
+        raise PyireeError(f"there is no file {path}")
+    return Program(path, device, path.name)
+
+
+def compile(
+    source: str | bytes | os.PathLike[str], *, target_cpu: str | None = None, device: str = DEFAULT_DEVICE,
+    **options: Any,
+) -> Program:
+    """Compiles StableHLO, given as text, as MLIR bytecode, or as the path of a file with either, and loads it."""
+    content, name = _read_source(source)
+    chosen = options_for(device, target_cpu, options)
+    identity = content if isinstance(content, bytes) else content.encode()
+    return Program(build(content, identity, name, chosen).vmfb, device, name)
+
+
+def _read_source(source: str | bytes | os.PathLike[str]) -> tuple[str | bytes, str]:
+    """The program in `source`, and a name for it; a text that is one line and names a file is a path."""
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return bytes(source), "program"
+    if isinstance(source, str):
+        if "\n" in source or "{" in source or "(" in source:
+            return source, "program"
+        if not source.strip():
+            raise CompileError("the source is empty")
+    path = Path(source)
+    if not path.is_file():
+        raise CompileError(f"there is no file {path}")
+    return path.read_bytes(), path.stem
