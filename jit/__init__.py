@@ -32,20 +32,25 @@ _PUBLIC = {
 __all__ = sorted(_PUBLIC)
 
 if TYPE_CHECKING:
-    from pyiree import cache, config
-    from pyiree.array import Array, device_put
-    from pyiree.decorator import clear_caches, jit
-    from pyiree.errors import (
-        CacheWarning,
-        CompileError,
-        ConfigError,
-        PyireeError,
-        SignatureError,
-        StaticArgumentError,
-        UnsupportedError,
-    )
-    from pyiree.program import Program, compile, load
-    from pyiree.stages import Compiled, Lowered, Traced
+    from pyiree import cache as cache
+    from pyiree import config as config
+    from pyiree.array import Array as Array
+    from pyiree.array import device_put as device_put
+    from pyiree.decorator import clear_caches as clear_caches
+    from pyiree.decorator import jit as jit
+    from pyiree.errors import CacheWarning as CacheWarning
+    from pyiree.errors import CompileError as CompileError
+    from pyiree.errors import ConfigError as ConfigError
+    from pyiree.errors import PyireeError as PyireeError
+    from pyiree.errors import SignatureError as SignatureError
+    from pyiree.errors import StaticArgumentError as StaticArgumentError
+    from pyiree.errors import UnsupportedError as UnsupportedError
+    from pyiree.program import Program as Program
+    from pyiree.program import compile as compile
+    from pyiree.program import load as load
+    from pyiree.stages import Compiled as Compiled
+    from pyiree.stages import Lowered as Lowered
+    from pyiree.stages import Traced as Traced
 
     __version__: str
 

@@ -1,7 +1,7 @@
 """Arrays in and out: NumPy arrays, `jax.Array`, pyiree's device arrays, and whatever speaks DLPack.
 
-What enters: a leaf of a call, of any of these kinds.  What leaves: a NumPy array over the same memory to hand to
-the runtime, waited for if it was still being computed; and results as the caller's kind of array.
+What enters: a leaf of a call, of any of these kinds.  What leaves: a NumPy array over the same memory for the
+runtime to read, waited for if it was still being computed; and results as the caller's kind of array.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any
 
 import jax
 import numpy as np
-
 from pyiree.errors import SignatureError
 from pyiree.jax_internals import ArrayImpl, PRNGKeyArray, device_layout, key_data
 from pyiree.runtime.hal.device_array import DeviceArray as Array
@@ -39,8 +38,8 @@ def numpy_reader(example: Any, dtype: np.dtype) -> Callable[[Any], np.ndarray]:
 def _jax_reader(example: ArrayImpl, dtype: np.dtype) -> Callable[[ArrayImpl], np.ndarray]:
     """Reads a `jax.Array` in place.
 
-    Not through `np.asarray`, whose result the array would keep for good, so that it could no longer be donated.
-    An array on another device, on several, or laid out in another order takes that way all the same.
+    Not through `np.asarray`, whose result the array would keep for good and so never be donated.  An array on
+    another device, on several, or laid out in another order takes that way all the same.
     """
     shape, size = example.shape, dtype.itemsize * example.size
     only_cpus = all(device.platform == "cpu" for device in jax.local_devices())
@@ -81,7 +80,7 @@ def from_foreign(leaf: Any) -> np.ndarray | None:
         try:
             return np.from_dlpack(leaf)
         except (BufferError, RuntimeError, TypeError, ValueError):
-            # NumPy's DLPack lacks some dtypes and devices; the object may still know how to make a NumPy array.
+            # NumPy's DLPack lacks some dtypes and devices; the object may still make a NumPy array of itself.
             if not hasattr(leaf, "__array__"):
                 raise
     if hasattr(leaf, "__array__"):

@@ -123,7 +123,7 @@ class DiskCache:
         return sum(status.st_size for _, status in self._owned())
 
     def prune(self, max_size: int | None = None, older_than: float | None = None) -> list[str]:
-        """Removes leftovers, then what was not used for `older_than` seconds, then the oldest over the size."""
+        """Removes leftovers, what was not used for `older_than` seconds, and the oldest over the size."""
         removed = self._remove_leftovers()
         if older_than is not None:
             limit = time.time() - older_than
@@ -167,7 +167,7 @@ class DiskCache:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def _read_entry(self, key: str) -> Entry | None:
-        """The JSON of an entry; one that is cut short or of another format is removed and counts as absent."""
+        """The JSON of an entry; one that is cut short or of another format is removed, as if absent."""
         try:
             values = json.loads(self._sidecar(key).read_bytes())
             if values.pop("format") == FORMAT and values["key"] == key:
@@ -232,7 +232,9 @@ class DiskCache:
 
     def _evict(self, max_size: int | None = None) -> list[str]:
         owned = self._owned()
-        excess = sum(status.st_size for _, status in owned) - (self.max_size if max_size is None else max_size)
+        excess = sum(status.st_size for _, status in owned) - (
+            self.max_size if max_size is None else max_size
+        )
         removed: list[str] = []
         if excess <= 0:
             return removed
@@ -265,7 +267,7 @@ _complained: set[Path] = set()
 
 
 class ObjectCache:
-    """Kernel objects by the hash of what they were compiled from: equal kernels of any program compile once."""
+    """Kernel objects by the hash of their source: equal kernels of any program compile once."""
 
     def __init__(self, owner: DiskCache):
         self._owner = owner
@@ -369,7 +371,11 @@ def verify() -> Report:
 def program_key(source: bytes, options: str) -> str:
     """The key of what `source` (StableHLO without locations) becomes under these options, here and now."""
     parts = (
-        b"pyiree program %d" % FORMAT, source, options.encode(), _host_cpu().encode(), _versions().encode(),
+        b"pyiree program %d" % FORMAT,
+        source,
+        options.encode(),
+        _host_cpu().encode(),
+        _versions().encode(),
         compiler_digest().encode(),
     )
     digest = hashlib.sha256()
@@ -423,7 +429,7 @@ def compiler_digest() -> str:
     for root in (compiler, Path(pyiree.runtime.__file__).parent / "vmfb"):
         for source in sorted(_sources(root)):
             status = os.stat(source)
-            digest.update(f"{source[len(str(root)):]} {status.st_size} {status.st_mtime_ns}\n".encode())
+            digest.update(f"{source[len(str(root)) :]} {status.st_size} {status.st_mtime_ns}\n".encode())
     return digest.hexdigest()
 
 

@@ -39,7 +39,17 @@ def _switch(value: Any) -> bool:
     raise ValueError("expected on or off")
 
 
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+_UNITS = {
+    "": 1,
+    "K": 10**3,
+    "M": 10**6,
+    "G": 10**9,
+    "T": 10**12,
+    "KI": 2**10,
+    "MI": 2**20,
+    "GI": 2**30,
+    "TI": 2**40,
+}
 
 
 def _byte_count(value: Any) -> int:
@@ -108,7 +118,9 @@ class _Settings(types.ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("__"):
             if name not in SETTINGS:
-                raise AttributeError(f"pyiree.config has no setting {name!r}; there are {', '.join(SETTINGS)}")
+                raise AttributeError(
+                    f"pyiree.config has no setting {name!r}; there are {', '.join(SETTINGS)}"
+                )
             value = _checked(name, value)
         super().__setattr__(name, value)
 

@@ -1,7 +1,7 @@
 """`jit`: a Python function that is compiled for each signature it is called with.
 
-What enters: a function and `jax.jit`'s options.  What leaves: a callable that finds the program of a call in one
-dict look-up, makes it the first time, and steps aside for `jax.jit` wherever jax is transforming it.
+What enters: a function and `jax.jit`'s options.  What leaves: a callable that finds the program of a call in
+one dict look-up, makes it the first time, and steps aside for `jax.jit` wherever jax is transforming it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any
 
 import jax
 import numpy as np
-
 from pyiree import config
 from pyiree.array import Array
 from pyiree.dispatch import Call, call_key
@@ -23,7 +22,15 @@ from pyiree.errors import ConfigError
 from pyiree.example import example_arguments
 from pyiree.jax_internals import jit_arguments, trace_context, trace_state_clean
 from pyiree.program import DEFAULT_DEVICE, options_for
-from pyiree.signature import ArgumentSplitter, Arguments, Signature, explain_miss, function_name, leaf_type, signature_of
+from pyiree.signature import (
+    Arguments,
+    ArgumentSplitter,
+    Signature,
+    explain_miss,
+    function_name,
+    leaf_type,
+    signature_of,
+)
 from pyiree.stages import Compiled, Lowered, Traced
 
 _tree_flatten = jax.tree_util.tree_flatten
@@ -31,7 +38,9 @@ _living: weakref.WeakSet[JitFunction] = weakref.WeakSet()
 
 
 def jit(
-    fun: Callable[..., Any] | None = None, /, *,
+    fun: Callable[..., Any] | None = None,
+    /,
+    *,
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
     donate_argnums: int | Sequence[int] | None = None,
@@ -44,7 +53,7 @@ def jit(
     compiler_options: Mapping[str, Any] | None = None,
     **shardings: Any,
 ) -> Any:
-    """Compiles a function of arrays with pyiree, for each new combination of shapes, dtypes and static values.
+    """Compiles a function of arrays, anew for each combination of shapes, dtypes and static values.
 
     It takes the arguments of `jax.jit` and means the same by them, and can be used bare, with options, or on
     methods and transformed functions alike::
@@ -55,18 +64,23 @@ def jit(
         @pyiree.jit(static_argnames="n")
         def g(x, n): return x * n
 
-    Arrays come back as the kind that was passed: NumPy arrays for NumPy arrays, `jax.Array`s for `jax.Array`s,
-    `pyiree.Array`s for `pyiree.Array`s.  `device` is one of pyiree's ("local-task", "local-sync") or a CPU device
-    of jax; `target_cpu` is the CPU to compile for; `compiler_options` are fields of the compiler's options.
-    `in_shardings` and `out_shardings` are taken as far as they name a single device.
+    Arrays come back as the kind that was passed: NumPy arrays for NumPy arrays, `jax.Array`s for
+    `jax.Array`s, `pyiree.Array`s for `pyiree.Array`s.  `device` is one of pyiree's ("local-task",
+    "local-sync") or a CPU device of jax; `target_cpu` is the CPU to compile for; `compiler_options` are
+    fields of the compiler's options.  `in_shardings` and `out_shardings` may name a single device.
     """
     unknown = set(shardings) - {"in_shardings", "out_shardings"}
     if unknown:
         raise TypeError(f"jit() got an unexpected keyword argument {sorted(unknown)[0]!r}")
     options = options_for(_device_name(device, backend), target_cpu, compiler_options)
     jax_options = dict(
-        static_argnums=static_argnums, static_argnames=static_argnames, donate_argnums=donate_argnums,
-        donate_argnames=donate_argnames, keep_unused=keep_unused, inline=inline, **shardings,
+        static_argnums=static_argnums,
+        static_argnames=static_argnames,
+        donate_argnums=donate_argnums,
+        donate_argnames=donate_argnames,
+        keep_unused=keep_unused,
+        inline=inline,
+        **shardings,
     )
 
     def decorate(function: Callable[..., Any]) -> JitFunction:
@@ -160,7 +174,9 @@ class JitFunction:
                 reason = explain_miss(signature, tuple(self._compiled), self._splitter.leaf_names(arguments))
                 config.say("misses", f"{function_name(self._function)}: {reason}")
         return Traced(
-            jax_traced, self._options, time.perf_counter() - started,
+            jax_traced,
+            self._options,
+            time.perf_counter() - started,
             functools.partial(self._compiled.get, signature),
             functools.partial(self._compiled.__setitem__, signature),
         )

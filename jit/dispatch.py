@@ -1,8 +1,8 @@
 """From a call's leaves to its program: one dict look-up, the program, and results of the caller's kind.
 
-What enters: the flattened arguments of a call.  What leaves: its results.  `call_key` names everything about the
-leaves that decides how they are handed over; a table maps it to a `Call`, which was built the first time by
-the slow path.  A native entry can take the place of the table without anyone above noticing.
+What enters: the flattened arguments of a call.  What leaves: its results.  `call_key` names everything about
+the leaves that decides how they are handed over; a table maps it to a `Call`, which was built the first time
+by the slow path.  A native entry can take the place of the table without anyone above noticing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-
 from pyiree.array import Array, from_foreign, numpy_reader
 from pyiree.jax_internals import (
     ArrayImpl,
@@ -78,14 +77,26 @@ class Call:
     __slots__ = ("_constants", "_donated", "_inputs", "_run", "_unflatten", "_wrap", "types")
 
     def __init__(
-        self, leaves: Sequence[Any], kept: Sequence[int], in_avals: Sequence[Any], out_avals: Sequence[Any],
-        donated: Sequence[int], constants: list[Any], program: Callable[[list[Any]], list[Any]],
-        function: Callable[..., Any], unflatten: Callable[[list[Any]], Any],
+        self,
+        leaves: Sequence[Any],
+        kept: Sequence[int],
+        in_avals: Sequence[Any],
+        out_avals: Sequence[Any],
+        donated: Sequence[int],
+        constants: list[Any],
+        program: Callable[[list[Any]], list[Any]],
+        function: Callable[..., Any],
+        unflatten: Callable[[list[Any]], Any],
     ):
         kinds = {type(leaf) for leaf in leaves}
         on_device = Array in kinds and not kinds & {ArrayImpl, PRNGKeyArray}
         self._inputs = [
-            (n, None if on_device and type(leaves[n]) is Array else numpy_reader(leaves[n], numpy_type(aval)[1]))
+            (
+                n,
+                None
+                if on_device and type(leaves[n]) is Array
+                else numpy_reader(leaves[n], numpy_type(aval)[1]),
+            )
             for n, aval in zip(kept, in_avals)
         ]
         self._constants = constants

@@ -13,7 +13,6 @@ from typing import Any
 
 import jax
 import numpy as np
-
 from pyiree.errors import SignatureError
 from pyiree.signature import ArgumentSplitter, function_name
 
@@ -53,9 +52,9 @@ def example_arguments(
             args.append(value)
     if missing:
         raise SignatureError(
-            f"lower() without arguments doesn't know the type of {', '.join(missing)} of {name}: call the function"
-            f" first, pass arrays or jax.ShapeDtypeStruct to lower(), or annotate the parameter, such as"
-            f" {missing[0]}: jax.ShapeDtypeStruct((2, 3), 'float32')"
+            f"lower() without arguments doesn't know the type of {', '.join(missing)} of {name}: call the"
+            f" function first, pass arrays or jax.ShapeDtypeStruct to lower(), or annotate the parameter,"
+            f" such as {missing[0]}: jax.ShapeDtypeStruct((2, 3), 'float32')"
         )
     return tuple(args), kwargs
 
@@ -69,7 +68,10 @@ def _annotations(function: Callable[..., Any]) -> dict[str, Any]:
         target = target.func
     try:
         return typing.get_type_hints(target, include_extras=True)
-    except (NameError, TypeError):  # names that don't resolve, or annotations that aren't types, such as structs
+    except (
+        NameError,
+        TypeError,
+    ):  # names that don't resolve, or annotations that aren't types, such as structs
         return dict(getattr(target, "__annotations__", {}))
 
 
@@ -82,4 +84,6 @@ def _example(annotation: Any, default: Any) -> Any:
 
 def _is_described(candidate: Any) -> bool:
     leaves = jax.tree_util.tree_leaves(candidate)
-    return bool(leaves) and all(isinstance(leaf, (jax.ShapeDtypeStruct, jax.Array, np.ndarray)) for leaf in leaves)
+    return bool(leaves) and all(
+        isinstance(leaf, (jax.ShapeDtypeStruct, jax.Array, np.ndarray)) for leaf in leaves
+    )

@@ -20,7 +20,6 @@ from jax._src.random.prng import PRNGKeyArray
 from jax._src.sharding_impls import UNSPECIFIED as _UNSPECIFIED
 from jax._src.stages import Traced as JaxTraced
 from jaxlib.mlir import passmanager as _passmanager
-
 from pyiree.errors import UnsupportedError
 
 __all__ = [
@@ -67,9 +66,7 @@ class JitArguments(NamedTuple):
 def jit_arguments(jitted: Any) -> JitArguments:
     """Which arguments of the jitted function are static or donated, by number and by name."""
     info = jitted._jit_info
-    return JitArguments(
-        info.static_argnums, info.static_argnames, info.donate_argnums, info.donate_argnames
-    )
+    return JitArguments(info.static_argnums, info.static_argnames, info.donate_argnums, info.donate_argnames)
 
 
 class Lowering(NamedTuple):
@@ -90,10 +87,15 @@ def lower_for_cpu(traced: JaxTraced) -> Lowering:
     lowering = lowered._lowering
     arguments = lowering.compile_args
     if arguments["num_devices"] > 1:
-        raise UnsupportedError([("sharding over several devices", traced.fun_name)], "pyiree runs on one device")
+        raise UnsupportedError(
+            [("sharding over several devices", traced.fun_name)], "pyiree runs on one device"
+        )
     module = lowering.stablehlo()
-    [main] = [op for op in module.body.operations if getattr(op, "sym_name", None) is not None
-              and op.sym_name.value == "main"]
+    [main] = [
+        op
+        for op in module.body.operations
+        if getattr(op, "sym_name", None) is not None and op.sym_name.value == "main"
+    ]
     return Lowering(
         module=module,
         lowered=lowered,
@@ -154,7 +156,8 @@ def _lift(closed: Any, limit: int, seen: dict[int, tuple[Any, list[Any]]]) -> tu
             inner, constants = _lift(equation.params["jaxpr"], limit, seen)
             if constants:
                 leading = [
-                    lifted.setdefault(id(c), (_core.Var(_core.shaped_abstractify(c)), c))[0] for c in constants
+                    lifted.setdefault(id(c), (_core.Var(_core.shaped_abstractify(c)), c))[0]
+                    for c in constants
                 ]
                 equation = equation.replace(
                     invars=[*leading, *equation.invars],

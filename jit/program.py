@@ -1,7 +1,7 @@
 """Source to loaded program: through the cache if it holds the result, else through the compiler.
 
-What enters: StableHLO (a jaxlib module, text or bytecode) or a `.vmfb` file, and options.  What leaves: a loaded
-module, its bytes, and where they came from.
+What enters: StableHLO (a jaxlib module, text or bytecode) or a `.vmfb` file, and options.  What leaves: a
+loaded module, its bytes, and where they came from.
 """
 
 from __future__ import annotations
@@ -43,9 +43,7 @@ def options_for(
     device: str | None = None, cpu: str | None = None, extra: Mapping[str, Any] | None = None
 ) -> Options:
     """Options from what the user gave and the settings."""
-    return Options(
-        cpu or config.cpu, device or DEFAULT_DEVICE, tuple(sorted(dict(extra or {}).items()))
-    )
+    return Options(cpu or config.cpu, device or DEFAULT_DEVICE, tuple(sorted(dict(extra or {}).items())))
 
 
 @dataclass(slots=True)
@@ -61,7 +59,11 @@ class Built:
 
 
 def build(
-    source: Any, source_bytes: bytes, name: str, options: Options, cacheable: bool = True,
+    source: Any,
+    source_bytes: bytes,
+    name: str,
+    options: Options,
+    cacheable: bool = True,
     prior: Mapping[str, float] | None = None,
 ) -> Built:
     """The `.vmfb` of `source`; `source_bytes` says what it is, `prior` the seconds spent on it so far."""
@@ -86,7 +88,10 @@ def build(
         phases = {**(prior or {}), **built.timing}
         listed = ", ".join(f"{phase} {1e3 * seconds:.1f} ms" for phase, seconds in phases.items())
         origin = "loaded from the cache" if built.from_cache else "compiled"
-        config.say("compiles", f"{name}: {origin} in {1e3 * built.seconds:.1f} ms" + (f" ({listed})" if listed else ""))
+        config.say(
+            "compiles",
+            f"{name}: {origin} in {1e3 * built.seconds:.1f} ms" + (f" ({listed})" if listed else ""),
+        )
     return built
 
 
@@ -150,10 +155,13 @@ def load(path: str | os.PathLike[str], device: str = DEFAULT_DEVICE) -> Program:
 
 
 def compile(
-    source: str | bytes | os.PathLike[str], *, target_cpu: str | None = None, device: str = DEFAULT_DEVICE,
+    source: str | bytes | os.PathLike[str],
+    *,
+    target_cpu: str | None = None,
+    device: str = DEFAULT_DEVICE,
     **options: Any,
 ) -> Program:
-    """Compiles StableHLO, given as text, as MLIR bytecode, or as the path of a file with either, and loads it."""
+    """Compiles StableHLO, given as text, as MLIR bytecode, or as the path of a file, and loads it."""
     content, name = _read_source(source)
     chosen = options_for(device, target_cpu, options)
     identity = content if isinstance(content, bytes) else content.encode()

@@ -1,7 +1,7 @@
 """What a call asks for: its tree, the type of each leaf, and the values of its static arguments.
 
-What enters: the arguments of a call.  What leaves: a `Signature`, equal for calls that one program serves, and
-the same arguments with each array replaced by its type, ready to be traced; or, for two signatures, the
+What enters: the arguments of a call.  What leaves: a `Signature`, equal for calls that one program serves,
+and the same arguments with each array replaced by its type, ready to be traced; or, for two signatures, the
 difference in words.
 """
 
@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 from jax.tree_util import tree_flatten, tree_unflatten
-
 from pyiree.errors import StaticArgumentError
 from pyiree.jax_internals import JitArguments
 
@@ -54,16 +53,18 @@ class ArgumentSplitter:
             return Arguments(leaves, tree, ())
         numbers = {n % len(args) for n in self.numbers if -len(args) <= n < len(args)} if args else set()
         statics = [(n, type(args[n]), args[n]) for n in sorted(numbers)]
-        statics += [(name, type(value), value) for name, value in sorted(kwargs.items()) if name in self.names]
+        statics += [
+            (name, type(value), value) for name, value in sorted(kwargs.items()) if name in self.names
+        ]
         for which, kind, value in statics:
             try:
                 hash(value)
             except TypeError:
                 name = self.parameter_name(which) if isinstance(which, int) else which
                 raise StaticArgumentError(
-                    f"static argument {name!r} of {function_name(self.function)} is not hashable: a {kind.__name__},"
-                    " such as a value of a jitted function's key must not be; pass a tuple or another immutable"
-                    " value, or don't make the argument static"
+                    f"static argument {name!r} of {function_name(self.function)} is a {kind.__name__},"
+                    " which can't be hashed: pass a tuple or another immutable value, or don't make"
+                    " the argument static"
                 ) from None
         traced = tuple(arg for n, arg in enumerate(args) if n not in numbers)
         leaves, tree = tree_flatten((traced, {k: v for k, v in kwargs.items() if k not in self.names}))
@@ -122,18 +123,24 @@ def leaf_type(leaf: Any) -> jax.ShapeDtypeStruct | None:
     """The type that jax gives to an argument; None for what isn't an array, which jax then explains."""
     kind = type(leaf)
     if kind in _SCALAR_DTYPES:
-        return jax.ShapeDtypeStruct((), jax.dtypes.canonicalize_dtype(_SCALAR_DTYPES[kind]), weak_type=kind is not bool)
+        return jax.ShapeDtypeStruct(
+            (), jax.dtypes.canonicalize_dtype(_SCALAR_DTYPES[kind]), weak_type=kind is not bool
+        )
     shape, dtype = getattr(leaf, "shape", None), getattr(leaf, "dtype", None)
     if shape is None or dtype is None or not _is_array_dtype(dtype):
         return None
     return jax.ShapeDtypeStruct(
-        tuple(shape), jax.dtypes.canonicalize_dtype(dtype, allow_extended_dtype=True),
+        tuple(shape),
+        jax.dtypes.canonicalize_dtype(dtype, allow_extended_dtype=True),
         weak_type=bool(getattr(leaf, "weak_type", False)),
     )
 
 
 _SCALAR_DTYPES = {
-    bool: np.dtype("bool"), int: np.dtype("int64"), float: np.dtype("float64"), complex: np.dtype("complex128"),
+    bool: np.dtype("bool"),
+    int: np.dtype("int64"),
+    float: np.dtype("float64"),
+    complex: np.dtype("complex128"),
 }
 
 
@@ -170,7 +177,9 @@ def _differences(new: Signature, old: Signature, names: Sequence[str]) -> list[s
     for which, kind, value in new.statics:
         if old_statics.get(which) != (kind, value):
             before = repr(old_statics[which][1]) if which in old_statics else "not given"
-            label = f"static argument {which!r}" if isinstance(which, str) else f"static argument number {which}"
+            label = (
+                f"static argument {which!r}" if isinstance(which, str) else f"static argument number {which}"
+            )
             found.append(f"{label}: {before} -> {value!r}")
     if new.context != old.context:
         found.append("jax's configuration (such as jax_enable_x64) changed")

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import jax
-
 from pyiree.dispatch import Call, call_key, numpy_type
 from pyiree.errors import SignatureError
 from pyiree.jax_internals import JaxTraced, bytes_without_locations, module_text
 from pyiree.program import Built, Options, build
+from pyiree.signature import leaf_type
 from pyiree.trace import LoweredFunction, lower
 
 PHASES = ("stablehlo", "input", "flow", "stream", "hal", "vm", "llvm", "asm")
@@ -66,8 +66,12 @@ class Traced(Stage):
     """A function traced for one signature."""
 
     def __init__(
-        self, jax_traced: JaxTraced, options: Options, seconds: float,
-        find: Callable[[], Compiled | None], publish: Callable[[Compiled], None],
+        self,
+        jax_traced: JaxTraced,
+        options: Options,
+        seconds: float,
+        find: Callable[[], Compiled | None],
+        publish: Callable[[Compiled], None],
     ):
         self._jax_traced = jax_traced
         self._options = options
@@ -98,8 +102,8 @@ class Traced(Stage):
 class Lowered(Stage):
     """A function in StableHLO.
 
-    Closed-over arrays of more than 4 KiB are the leading arguments of `main`, so that neither compile time nor
-    the cache depends on their bytes.
+    Closed-over arrays of more than 4 KiB are the leading arguments of `main`, so that neither compile time
+    nor the cache depends on their bytes.
     """
 
     def __init__(self, traced: Traced):
@@ -111,7 +115,11 @@ class Lowered(Stage):
         self._seconds = {"trace": traced._seconds, "lower": time.perf_counter() - started}
 
     def as_text(
-        self, phase: str = "stablehlo", *, dialect: str | None = None, debug_info: bool = False,
+        self,
+        phase: str = "stablehlo",
+        *,
+        dialect: str | None = None,
+        debug_info: bool = False,
         large_constants: bool = True,
     ) -> str:
         """The program at one phase: stablehlo, input, flow, stream, hal, vm, llvm or asm.
@@ -126,7 +134,10 @@ class Lowered(Stage):
         from pyiree.compiler import pipeline
 
         return pipeline.phase_text(
-            self._function.module, phase, self._options.compile_options(None), debug_info=debug_info,
+            self._function.module,
+            phase,
+            self._options.compile_options(None),
+            debug_info=debug_info,
             large_constants=large_constants,
         )
 
@@ -177,8 +188,15 @@ class Compiled(Stage):
         """This program as it is called with leaves of these kinds; they have its signature."""
         function = self._lowered._function
         return Call(
-            leaves, function.kept, function.in_avals, function.out_avals, function.donated,
-            function.constants, self._program, self._main, self.out_tree.unflatten,
+            leaves,
+            function.kept,
+            function.in_avals,
+            function.out_avals,
+            function.donated,
+            function.constants,
+            self._program,
+            self._main,
+            self.out_tree.unflatten,
         )
 
     @cached_property
@@ -191,8 +209,6 @@ class Compiled(Stage):
         )
 
     def _check(self, tree: Any, leaves: list[Any]) -> None:
-        from pyiree.signature import leaf_type
-
         name = self._lowered._function.name
         if tree != self.in_tree:
             raise SignatureError(f"{name} was compiled for arguments {self.in_tree}, not {tree}")
@@ -259,8 +275,12 @@ class Compiled(Stage):
 
 def _build(function: LoweredFunction, options: Options, prior: dict[str, float]) -> Built:
     return build(
-        function.module, bytes_without_locations(function.module), function.name, options,
-        cacheable=not function.calls_host, prior=prior,
+        function.module,
+        bytes_without_locations(function.module),
+        function.name,
+        options,
+        cacheable=not function.calls_host,
+        prior=prior,
     )
 
 

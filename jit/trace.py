@@ -1,8 +1,8 @@
 """Function to StableHLO: one trace by jax, lowered for the CPU, in memory.
 
-What enters: a `jax.jit` function and arguments or their types.  What leaves: a StableHLO module whose ops carry
-the user's source lines, with large closed-over arrays as leading arguments of `main` (compile time must not
-grow with their bytes), and how the caller's leaves map onto the arguments.
+What enters: a `jax.jit` function and arguments or their types.  What leaves: a StableHLO module whose ops
+carry the user's source lines, with large closed-over arrays as leading arguments of `main` (compile time must
+not grow with their bytes), and how the caller's leaves map onto the arguments.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
 from pyiree.errors import UnsupportedError
 from pyiree.jax_internals import JaxTraced, Lowering, lift_constants, lower_for_cpu
 
@@ -40,7 +39,9 @@ class LoweredFunction:
 def lower(traced: JaxTraced, constant_limit: int = CONSTANT_LIMIT) -> LoweredFunction:
     """The StableHLO of a trace; arrays of more than `constant_limit` bytes become arguments."""
     if traced._num_consts:
-        raise UnsupportedError([("mutable array", traced.fun_name)], "pass a jax.Ref as an argument to jax.jit instead")
+        raise UnsupportedError(
+            [("mutable array", traced.fun_name)], "pass a jax.Ref as an argument to jax.jit instead"
+        )
     lifted, constants = lift_constants(traced, constant_limit)
     lowering: Lowering = lower_for_cpu(lifted)
     count = len(constants)
@@ -50,7 +51,7 @@ def lower(traced: JaxTraced, constant_limit: int = CONSTANT_LIMIT) -> LoweredFun
         module=lowering.module,
         constants=[_snapshot(constants[n]) for n in used],
         kept=tuple(n - count for n in lowering.kept if n >= count),
-        in_avals=lowering.in_avals[len(used):],
+        in_avals=lowering.in_avals[len(used) :],
         out_avals=lowering.out_avals,
         donated=tuple(
             n - count for n, donated in zip(lowering.kept, lowering.donated) if donated and n >= count
@@ -62,4 +63,6 @@ def lower(traced: JaxTraced, constant_limit: int = CONSTANT_LIMIT) -> LoweredFun
 
 def _snapshot(constant: Any) -> np.ndarray:
     """The value that a closed-over array has now, as jax promises; later writes to it don't count."""
-    return np.array(constant, order="C") if isinstance(constant, np.ndarray) else np.asarray(constant, order="C")
+    return (
+        np.array(constant, order="C") if isinstance(constant, np.ndarray) else np.asarray(constant, order="C")
+    )
