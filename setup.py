@@ -1,6 +1,13 @@
-"""Computes the package list from the three source folders, so that no subpackage can be forgotten."""
+"""Computes the package list from the three source folders, so that no subpackage can be forgotten.
+
+A wheel also gets a digest of the compiler's sources, by which the compilation cache knows the compiler.
+"""
+
+import hashlib
+import pathlib
 
 from setuptools import find_packages, setup
+from setuptools.command.build_py import build_py
 
 FOLDERS = {"pyiree": "jit", "pyiree.compiler": "compiler", "pyiree.runtime": "runtime"}
 
@@ -9,4 +16,19 @@ for package, folder in FOLDERS.items():
     packages.append(package)
     packages.extend(f"{package}.{name}" for name in find_packages(folder))
 
-setup(packages=packages, package_dir=FOLDERS)
+
+class BuildWithDigest(build_py):
+    """Writes `pyiree/compiler/source_digest.txt`; an editable install has none and looks at its files."""
+
+    def run(self):
+        super().run()
+        if self.editable_mode:
+            return
+        root = pathlib.Path(self.build_lib, "pyiree")
+        digest = hashlib.sha256()
+        for source in sorted([*root.glob("compiler/**/*.py"), *root.glob("runtime/vmfb/**/*.py")]):
+            digest.update(str(source.relative_to(root)).encode() + b"\0" + source.read_bytes() + b"\0")
+        root.joinpath("compiler", "source_digest.txt").write_text(digest.hexdigest())
+
+
+setup(packages=packages, package_dir=FOLDERS, cmdclass={"build_py": BuildWithDigest})

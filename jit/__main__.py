@@ -1,0 +1,5 @@
+"""`python -m pyiree` is the command `pyiree`."""
+
+from pyiree.cli.main import main
+
+main()

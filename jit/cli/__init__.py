@@ -1,0 +1,1 @@
+"""The command `pyiree`: compile, run, look into and time programs, and keep the cache."""

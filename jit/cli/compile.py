@@ -1,0 +1,46 @@
+"""`pyiree compile`: a file in one phase to a file in another."""
+
+from __future__ import annotations
+
+import sys
+
+from pyiree.cli.output import CommandError, print_json, read, write
+from pyiree.program import options_for
+from pyiree.stages import PHASES
+
+
+def compile_file(
+    source: str,
+    output: str,
+    compile_from: str,
+    compile_to: str,
+    target_cpu: str | None,
+    timing: bool,
+    debug_info: bool,
+    as_json: bool,
+) -> None:
+    """Compiles `source`; text and bytecode are told apart by their first bytes."""
+    from pyiree import cache
+    from pyiree.compiler import pipeline
+
+    for flag, phase in (("--compile-from", compile_from), ("--compile-to", compile_to)):
+        known = PHASES if flag == "--compile-from" else (*PHASES, "vmfb")
+        if phase not in known:
+            raise CommandError(f"{flag}={phase}: the phases are {', '.join(known)}")
+    content = read(source)
+    program = content if content.startswith(b"ML\xefR") else content.decode()
+    options = options_for(cpu=target_cpu).compile_options(cache.configured())
+    compilation = pipeline.compile(program, options, compile_from=compile_from, compile_to=compile_to)
+    result = (
+        bytes(compilation.vmfb)
+        if compile_to == "vmfb"
+        else compilation.text(compile_to, debug_info=debug_info)
+    )
+    write(output, result)
+    if timing:
+        seconds = {str(phase): float(spent) for phase, spent in dict(compilation.timing).items()}
+        if as_json:
+            print_json(seconds)
+        else:
+            for phase, spent in seconds.items():
+                print(f"{phase:<12} {1e3 * spent:9.2f} ms", file=sys.stderr)

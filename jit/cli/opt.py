@@ -1,0 +1,33 @@
+"""`pyiree opt`: named passes over IR text, each spelled as a flag, in the order given."""
+
+from __future__ import annotations
+
+from pyiree.cli.output import CommandError, print_rows, read, write
+
+
+def opt(
+    words: list[str],
+    pass_pipeline: str | None,
+    output: str,
+    list_passes: bool,
+    print_after: str | None,
+    as_json: bool,
+) -> None:
+    """Runs passes on the one file among `words` (standard input if there is none)."""
+    from pyiree.compiler import pipeline
+    from pyiree.compiler.ir import passes
+
+    if list_passes:
+        rows = [(item.name, item.summary) for item in pipeline.registered_passes()]
+        print_rows(("PASS", "WHAT IT DOES"), rows, as_json)
+        return
+    flags = [word[2:] for word in words if word.startswith("--")]
+    files = [word for word in words if not word.startswith("--")]
+    if len(files) > 1:
+        raise CommandError(f"opt takes one file, not {len(files)}: {', '.join(files)}")
+    if pass_pipeline is not None and flags:
+        raise CommandError("give passes as flags or as --pass-pipeline, not both")
+    write(
+        output,
+        passes.run_on_text(read(files[0] if files else "-").decode(), pass_pipeline or flags, print_after),
+    )
