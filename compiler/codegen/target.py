@@ -14,6 +14,8 @@ import pathlib
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
+from pyiree.runtime.vmfb.abi import EXECUTABLE_FORMATS, X86_64_FEATURE_BITS
+
 X86_64 = "x86_64"
 AARCH64 = "aarch64"
 
@@ -22,7 +24,6 @@ _DATA_LAYOUTS = {
     X86_64: ("e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"),
     AARCH64: ("e-m:e-p270:32:32-p271:32:32-p272:64:64-i8:8:32-i16:16:32-i64:64-i128:128-n32:64-S128-Fn32"),
 }
-_FORMATS = {X86_64: "embedded-elf-x86_64", AARCH64: "embedded-elf-arm_64"}
 
 _V1 = frozenset({"cmov", "cx8", "fxsr", "mmx", "sse", "sse2"})
 _V2 = _V1 | {"cx16", "sahf", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3"}
@@ -56,14 +57,6 @@ _CPUS: dict[str, tuple[str, frozenset[str]]] = {
     "generic": (AARCH64, frozenset({"fp-armv8", "neon"})),
 }
 
-# Bits of IREE's processor data word 0 that say a feature is present, with LLVM's names for them.
-_X86_PROCESSOR_BITS = {
-    "sse3": 0, "ssse3": 1, "sse4.1": 2, "sse4.2": 3, "sse4a": 4, "avx": 10, "fma": 11, "fma4": 12, "xop": 13,
-    "f16c": 14, "avx2": 15, "avx512f": 20, "avx512cd": 21, "avx512vl": 22, "avx512dq": 23, "avx512bw": 24,
-    "avx512ifma": 25, "avx512vbmi": 26, "avx512vpopcntdq": 27, "avx512vnni": 28, "avx512vbmi2": 29,
-    "avx512bitalg": 30, "avx512bf16": 31, "avx512fp16": 32,
-}  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Target:
@@ -90,7 +83,7 @@ class Target:
     @property
     def executable_format(self) -> str:
         """The format string of an executable in the `.vmfb`."""
-        return _FORMATS[self.arch]
+        return EXECUTABLE_FORMATS[self.arch]
 
     @property
     def is_x86(self) -> bool:
@@ -145,10 +138,16 @@ class Target:
 
     @property
     def processor_bits(self) -> int:
-        """Bits of the runtime's processor data word 0 that must all be set for this code to run."""
+        """Bits of the runtime's processor data word 0 that must all be set for this code to run.
+
+        AMX is left out: nothing here uses it, and a process must ask its kernel for it first."""
         if not self.is_x86:
             return 0
-        return sum(1 << bit for name, bit in _X86_PROCESSOR_BITS.items() if name in self.features)
+        return sum(
+            1 << bit
+            for name, bit in X86_64_FEATURE_BITS.items()
+            if name in self.features and not name.startswith("amx")
+        )
 
     def hal_attributes(self) -> dict[str, str | int]:
         """The configuration of `#hal.executable.target<"llvm-cpu", "embedded-elf-…", {…}>`."""

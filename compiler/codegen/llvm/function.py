@@ -60,13 +60,19 @@ class Function:
         self.is_open = True  # false once the current block has a terminator
         self._allocas: list[str] = []
         self._count = 0
-        self._header = (
-            f"define {linkage + ' ' if linkage else ''}{ret} @{name}"
-            f"({', '.join(f'{t} %{n}' for n, t in args)}) {attrs + ' ' if attrs else ''}#0 {{"
-        )
-        self.args: dict[str, Value] = {
-            n: Value(f"%{n}", t if t[0] == "<" else t.split(" ", 1)[0]) for n, t in args
-        }
+        self._signature: list[str] = []
+        self._prefix = f"define {linkage + ' ' if linkage else ''}{ret} @{name}"
+        self._attrs = attrs + " " if attrs else ""
+        self.args: dict[str, Value] = {}
+        for arg_name, ty in args:
+            self.add_arg(arg_name, ty)
+
+    def add_arg(self, name: str, ty: str) -> Value:
+        """One more argument, after the others; ty may carry attributes ("ptr noalias readonly")."""
+        self._signature.append(f"{ty} %{name}")
+        value = Value(f"%{name}", ty if ty[0] == "<" else ty.split(" ", 1)[0])
+        self.args[name] = value
+        return value
 
     @property
     def address(self) -> Value:
@@ -75,7 +81,8 @@ class Function:
     def text(self) -> str:
         if self.is_open:
             raise ValueError(f"@{self.name} does not end in ret or unreachable")
-        return "\n".join([self._header, "entry:", *self._allocas, *self.lines, "}"])
+        header = f"{self._prefix}({', '.join(self._signature)}) {self._attrs}#0 {{"
+        return "\n".join([header, "entry:", *self._allocas, *self.lines, "}"])
 
     # -- raw emission
 
@@ -516,7 +523,7 @@ class Function:
         if ret == VOID:
             self.effect(text)
             return Value("void", VOID)
-        return self.value(ret, text, name.split(".")[1] if name.startswith("llvm.") else "call")
+        return self.value(ret, text, _hint(name))
 
     # -- control flow
 
@@ -615,3 +622,11 @@ class Function:
     def _end(self, text: str) -> None:
         self.effect(text)
         self.is_open = False
+
+
+def _hint(callee: str) -> str:
+    """What a call's result is named after: llvm.fma.f32 → fma, llvm.vector.reduce.fadd.v8f32 → reduce."""
+    if not callee.startswith("llvm."):
+        return "call"
+    parts = callee.split(".")
+    return parts[2] if parts[1] in ("vector", "x86", "aarch64") else parts[1]

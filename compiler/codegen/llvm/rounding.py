@@ -14,7 +14,7 @@ def round_to_bfloat(f, x: Value) -> Value:
     if source == F16:
         x = f.fpext(x, F32)
     elif source == F64:
-        x = _round_to_odd_float(f, x)
+        x = round_to_odd_float(f, x)
     word = f.bitcast(x, int_like(x.ty))
     odd = f.and_(f.lshr(word, 16), 1)
     rounded = f.add(f.add(word, 0x7FFF), odd)
@@ -24,7 +24,7 @@ def round_to_bfloat(f, x: Value) -> Value:
     return f.bitcast(half, with_elem(x.ty, BF16))
 
 
-def _round_to_odd_float(f, x: Value) -> Value:
+def round_to_odd_float(f, x: Value) -> Value:
     """double to float such that a second, narrower rounding of the result equals one rounding of `x`."""
     near = f.cast("fptrunc", x, F32)
     back = f.fpext(near, F64)
