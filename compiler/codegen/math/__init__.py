@@ -14,23 +14,31 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..llvm.values import Value
-from . import elementary, exponential, logarithm, trigonometric
+from . import elementary, error_function, exponential, inverse_trigonometric, logarithm, power, trigonometric
 from .lanes import Lanes
 
 FLOAT_OPS: dict[str, Callable[..., Value]] = {
     "math.absf": elementary.absf,
     "math.acosh": logarithm.acosh,
+    "math.acos": inverse_trigonometric.acos,
+    "math.asin": inverse_trigonometric.asin,
     "math.asinh": logarithm.asinh,
+    "math.atan": inverse_trigonometric.atan,
+    "math.atan2": inverse_trigonometric.atan2,
     "math.atanh": logarithm.atanh,
+    "math.cbrt": power.cbrt,
     "math.ceil": elementary.ceil,
     "math.copysign": elementary.copysign,
     "math.cos": trigonometric.cos,
     "math.cosh": exponential.cosh,
+    "math.erf": error_function.erf,
+    "math.erfc": error_function.erfc,
     "math.exp": exponential.exp,
     "math.exp2": exponential.exp2,
     "math.expm1": exponential.expm1,
     "math.floor": elementary.floor,
     "math.fma": elementary.fma,
+    "math.fpowi": power.fpowi,
     "math.isfinite": elementary.isfinite,
     "math.isinf": elementary.isinf,
     "math.isnan": elementary.isnan,
@@ -39,6 +47,7 @@ FLOAT_OPS: dict[str, Callable[..., Value]] = {
     "math.log10": logarithm.log10,
     "math.log1p": logarithm.log1p,
     "math.log2": logarithm.log2,
+    "math.powf": power.powf,
     "math.round": elementary.round_away,
     "math.roundeven": elementary.roundeven,
     "math.rsqrt": elementary.rsqrt,
@@ -55,6 +64,7 @@ INTEGER_OPS: dict[str, Callable[..., Value]] = {
     "math.ctlz": elementary.ctlz,
     "math.ctpop": elementary.ctpop,
     "math.cttz": elementary.cttz,
+    "math.ipowi": power.ipowi,
 }
 
 

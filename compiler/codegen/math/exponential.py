@@ -78,7 +78,7 @@ def expm1(m: Lanes, x: Value) -> Value:
     return m.with_sign_of(result, x)
 
 
-def _exp_plain(m: Lanes, x: Value, shift: int) -> Value:
+def exp_plain(m: Lanes, x: Value, shift: int) -> Value:
     """e^x / 2^shift where neither it nor 2^(n - shift) leaves the normal numbers."""
     r, _, exponent = reduce(m, x)
     p = m.mul_add(m.mul(r, r), m.polynomial(r, "EXP"), r)
@@ -95,20 +95,20 @@ def tanh(m: Lanes, x: Value) -> Value:
     """A polynomial up to 0.55, then 1 - 2 / (e^(2 |x|) + 1)."""
     a = m.abs(x)
     bounded = m.clamp(a, None, m.pick(9.1, 20.0))
-    far = m.sub(m.c(1.0), m.div(m.c(2.0), m.add(_exp_plain(m, m.add(bounded, bounded), 0), 1.0)))
+    far = m.sub(m.c(1.0), m.div(m.c(2.0), m.add(exp_plain(m, m.add(bounded, bounded), 0), 1.0)))
     return m.with_sign_of(m.select(m.less(a, 0.55), _odd_near_zero(m, a, "TANH"), far), x)
 
 
 def sinh(m: Lanes, x: Value) -> Value:
     """A polynomial up to 1, then (q - (1 / 16) / q) times two, q = e^|x| / 4: no early overflow."""
     a = m.abs(x)
-    quarter = _exp_plain(m, m.clamp(a, None, m.pick(89.5, 710.6)), 2)
+    quarter = exp_plain(m, m.clamp(a, None, m.pick(89.5, 710.6)), 2)
     far = m.sub(quarter, m.div(m.c(0.0625), quarter))
     return m.with_sign_of(m.select(m.less(a, 1.0), _odd_near_zero(m, a, "SINH"), m.add(far, far)), x)
 
 
 def cosh(m: Lanes, x: Value) -> Value:
     """(q + (1 / 16) / q) times two, q = e^|x| / 4."""
-    quarter = _exp_plain(m, m.clamp(m.abs(x), None, m.pick(89.5, 710.6)), 2)
+    quarter = exp_plain(m, m.clamp(m.abs(x), None, m.pick(89.5, 710.6)), 2)
     total = m.add(quarter, m.div(m.c(0.0625), quarter))
     return m.add(total, total)

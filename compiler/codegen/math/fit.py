@@ -47,12 +47,18 @@ LN2_HALF = mp.log(2) / 2 * mp.mpf("1.002")
 SQRT2 = mp.sqrt(2)
 QUARTER_PI_SQUARED = (mp.pi / 4) ** 2 * mp.mpf("1.001")
 LOG_Z = ((SQRT2 - 1) / (SQRT2 + 1)) ** 2 * mp.mpf("1.001")
-OCTANT_Z = (SQRT2 - 1) ** 2 * mp.mpf("1.001")
 THIRD = mp.mpf(1) / 3
 
 
-def erfcx(x):
-    return mp.exp(x * x) * mp.erfc(x)
+def _erfcx_fit(k, high, degrees):
+    """e^(x^2) erfc(x) (1 + 2 x) for x from 0.46 to `high`, as a function of w = (x - k) / (x + k)."""
+    low, high = mp.mpf("0.46"), mp.mpf(high)
+
+    def function(w):
+        x = k * (1 + w) / (1 - w)
+        return mp.exp(x * x) * mp.erfc(x) * (1 + 2 * x)
+
+    return Fit(function, (low - k) / (low + k), (high - k) / (high + k), degrees, lambda w: 1)
 
 
 FITS = {
@@ -91,10 +97,22 @@ FITS = {
     # sinh x = x + x z SINH(z) up to 1; tanh x = x + x z TANH(z) up to 0.55
     "SINH": Fit(_odd(mp.sinh, 1, THIRD / 2), 0, 1, {"f32": 3, "f64": 6}, lambda z: z),
     "TANH": Fit(_odd(mp.tanh, 1, -THIRD), 0, mp.mpf("0.304"), {"f32": 4, "f64": 9}, lambda z: z),
-    # atan r = r + r z ATAN(z) up to tan(pi / 8)
-    "ATAN": Fit(_odd(mp.atan, 1, -THIRD), 0, OCTANT_Z, {"f32": 4, "f64": 10}, lambda z: z),
-    # asin r = r + r z ASIN(z) up to 1 / 2
-    "ASIN": Fit(_odd(mp.asin, 1, THIRD / 2), 0, mp.mpf("0.2501"), {"f32": 4, "f64": 11}, lambda z: z),
+    # atan r = r + r z ATAN(z) up to tan(1 / 2)
+    "ATAN": Fit(_odd(mp.atan, 1, -THIRD), 0, mp.mpf("0.2987"), {"f32": 5, "f64": 12}, lambda z: z),
+    # asin r = r + r z ASIN(z) up to 0.55
+    "ASIN": Fit(_odd(mp.asin, 1, THIRD / 2), 0, mp.mpf("0.3026"), {"f32": 5, "f64": 13}, lambda z: z),
+    # erf x = x + x ERF(x^2) up to 1; erf x = 1 - e^LOG_ERFC(x) from there until it rounds to 1
+    "ERF": Fit(
+        _series(lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1, 2 / mp.sqrt(mp.pi) - 1),
+        0, 1, {"f32": 6, "f64": 11}, lambda z: 1,
+    ),
+    "LOG_ERFC_F32": Fit(lambda x: mp.log(mp.erfc(x)), 1, 4, {"f32": 6}, mp.erfc),
+    "LOG_ERFC_F64": Fit(lambda x: mp.log(mp.erfc(x)), 1, 6, {"f64": 18}, mp.erfc),
+    # erfc x = e^(-x^2) ERFCX(w) / (1 + 2 x), w = (x - k) / (x + k), x >= 0.46
+    "ERFCX_F32": _erfcx_fit(2, "10.6", {"f32": 9}),
+    "ERFCX_F64": _erfcx_fit(4, "28", {"f64": 21}),
+    # v^(-1 / 3) on [1, 2]: the start of an iteration
+    "CBRT": Fit(lambda v: v**-THIRD, 1, 2, {"f32": 5, "f64": 5}, lambda v: 1),
 }
 
 
@@ -172,7 +190,7 @@ def _raise(weight):
     return lambda x: weight(x) * abs(x)
 
 
-HEADER = '''"""Polynomial coefficients, lowest power first, exact hexadecimal floats; `fit.py` writes this file."""
+HEADER = '''"""Polynomial coefficients, lowest power first, exact hexadecimal floats (`fit.py` writes it)."""
 
 COEFFICIENTS = {
 '''
@@ -188,7 +206,8 @@ def main(names):
     for name in names or FITS:
         for kind in FITS[name].degrees:
             coefficients, worst = fit(FITS[name], kind)
-            print(f"{name:10} {kind:12} degree {len(coefficients) - 1:2}: error 2^{float(mp.log(worst, 2)):.1f}")
+            exponent = float(mp.log(worst, 2))
+            print(f"{name:12} {kind:12} degree {len(coefficients) - 1:2}: error 2^{exponent:.1f}")
             known[name, kind] = [c.hex() for c in coefficients]
     lines = []
     for (name, kind), coefficients in known.items():

@@ -23,7 +23,7 @@ class Lanes:
 
     def __init__(self, fn, ty: str, target):
         if elem(ty) not in (F32, F64):
-            raise TypeError(f"math functions take float or double, not {ty}: extend, and round once after them")
+            raise TypeError(f"math functions take float or double, not {ty}: extend, round once after")
         self.fn, self.ty, self.target = fn, ty, target
         self.count = lanes(ty)
         self.is_f32 = elem(ty) == F32
@@ -74,11 +74,18 @@ class Lanes:
 
     def polynomial(self, x: Value, name: str, kind: str | None = None) -> Value:
         """A fitted polynomial by Horner's rule."""
-        coefficients = COEFFICIENTS[name, kind or self.kind]
+        return self._horner(x, COEFFICIENTS[name, kind or self.kind])
+
+    def _horner(self, x: Value, coefficients) -> Value:
         total = self.c(coefficients[-1])
         for coefficient in coefficients[-2::-1]:
             total = self.mul_add(total, x, coefficient)
         return total
+
+    def polynomial_rest(self, x: Value, name: str) -> tuple[Value, float]:
+        """A fitted polynomial as x * rest + constant: rest and constant."""
+        coefficients = COEFFICIENTS[name, self.kind]
+        return self._horner(x, coefficients[1:]), coefficients[0]
 
     # -- unevaluated sums: a value as high + low
 

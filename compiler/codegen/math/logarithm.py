@@ -37,6 +37,12 @@ def reduce(m: Lanes, x: Value) -> tuple[Value, Value]:
     return m.int_to_float(exponent), m.sub(mantissa, 1.0)
 
 
+def reduce_normal(m: Lanes, x: Value) -> tuple[Value, Value]:
+    """`reduce` where x is known not to be subnormal."""
+    exponent, mantissa = _split_exponent(m, m.bits(x))
+    return m.int_to_float(exponent), m.sub(mantissa, 1.0)
+
+
 def tail(m: Lanes, t: Value) -> Value:
     """log(1 + t) - t."""
     if m.is_f32:
