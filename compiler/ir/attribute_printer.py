@@ -1,0 +1,92 @@
+"""Text of types, attributes and locations.
+
+What enters: types and attributes. What leaves: MLIR text. The plain `AttributePrinter` writes everything in full;
+`printer.Printer` derives from it and puts aliases in place of affine maps and whatever else asks for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pyiree.compiler.ir.attributes import (
+    Attribute,
+    FloatAttr,
+    IntegerAttr,
+    UnitAttr,
+    _is_bare_identifier,
+    quote,
+)
+from pyiree.compiler.ir.location import Location
+from pyiree.compiler.ir.types import Type, f64, i64
+
+
+class AttributePrinter:
+    """Writes types and attributes; `alias_uses` counts what was written as an alias."""
+
+    #: Constants of more elements than this are left out, or None to print everything.
+    elide_limit: int | None = None
+
+    def __init__(self) -> None:
+        self.alias_uses = 0
+
+    def alias_of(self, thing: Any) -> str | None:
+        """The alias to write instead of a type or attribute, or None."""
+        return None
+
+    def type_text(self, type: Type) -> str:
+        """The text of a type."""
+        if type._text is not None:
+            return type._text
+        return self._text_of(type)
+
+    def attr_text(self, attribute: Attribute) -> str:
+        """The text of an attribute, with its type."""
+        if attribute._text is not None and not attribute.alias:
+            return attribute._text
+        return self._text_of(attribute)
+
+    def _text_of(self, thing: Any) -> str:
+        if thing.alias:
+            alias = self.alias_of(thing)
+            if alias is not None:
+                self.alias_uses += 1
+                return alias
+        before = self.alias_uses
+        text = thing.text(self)
+        if self.alias_uses == before and len(text) < 4096:
+            thing._text = text
+        return text
+
+    def attr_text_elided(self, attribute: Attribute) -> str:
+        """The text of an attribute where i64 and f64 are understood, as in arrays."""
+        if isinstance(attribute, IntegerAttr) and attribute.type is i64:
+            return str(attribute.value)
+        if isinstance(attribute, FloatAttr) and attribute.type is f64:
+            return attribute.bare_text()
+        return self.attr_text(attribute)
+
+    def attr_text_without_type(self, attribute: Attribute) -> str:
+        """The text of an attribute whose type the reader knows."""
+        if isinstance(attribute, IntegerAttr | FloatAttr):
+            return attribute.bare_text()
+        return self.attr_text(attribute)
+
+    def entry_text(self, name: str, attribute: Attribute) -> str:
+        """`name = value`, or only the name for a unit attribute."""
+        key = name if _is_bare_identifier(name) else quote(name)
+        return key if isinstance(attribute, UnitAttr) else f"{key} = {self.attr_text(attribute)}"
+
+    def dict_text(self, items: Iterable[tuple[str, Attribute]]) -> str:
+        """`{a = 1 : i32, b}` of entries in the order given."""
+        return "{" + ", ".join([self.entry_text(name, attribute) for name, attribute in items]) + "}"
+
+    def types_text(self, types: Iterable[Type]) -> str:
+        """Comma separated types."""
+        return ", ".join([self.type_text(t) for t in types])
+
+    def location_text(self, location: Location) -> str:
+        """The text of a location inside another one."""
+        return location.body(self)
+
+

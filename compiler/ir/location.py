@@ -1,0 +1,119 @@
+"""Locations: where in the user's program an operation comes from.
+
+What enters: file, line and column, names and call chains from the front end or the parser. What leaves: interned
+location attributes, printed as MLIR's `loc(…)`, and the innermost file position for error messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pyiree.compiler.ir.attributes import Attribute, intern, quote
+
+
+class Location(Attribute):
+    """Base of the locations; as text `body` is what stands inside `loc(…)`."""
+
+    __slots__ = ()
+
+    def body(self, printer: Any) -> str:
+        """The text between the parentheses of `loc(…)`."""
+        raise NotImplementedError
+
+    def text(self, printer: Any) -> str:
+        return f"loc({self.body(printer)})"
+
+    def innermost_file(self) -> FileLineColLoc | None:
+        """The file position that this location stands for, or None."""
+        return None
+
+
+class UnknownLoc(Location):
+    """`loc(unknown)`."""
+
+    __slots__ = ()
+
+    def __new__(cls) -> UnknownLoc:
+        return intern(cls, ())
+
+    def body(self, printer: Any) -> str:
+        return "unknown"
+
+
+class FileLineColLoc(Location):
+    """`loc("file.py":3:7)`."""
+
+    __slots__ = ("column", "filename", "line")
+
+    def __new__(cls, filename: str, line: int, column: int = 0) -> FileLineColLoc:
+        return intern(cls, (filename, line, column))
+
+    def body(self, printer: Any) -> str:
+        return f"{quote(self.filename)}:{self.line}:{self.column}"
+
+    def innermost_file(self) -> FileLineColLoc | None:
+        return self
+
+
+class NameLoc(Location):
+    """`loc("name"(child))`: a name for the position `child`."""
+
+    __slots__ = ("child", "name")
+
+    def __new__(cls, name: str, child: Location | None = None) -> NameLoc:
+        return intern(cls, (name, UNKNOWN if child is None else child))
+
+    def body(self, printer: Any) -> str:
+        if self.child is UNKNOWN:
+            return quote(self.name)
+        return f"{quote(self.name)}({printer.location_text(self.child)})"
+
+    def innermost_file(self) -> FileLineColLoc | None:
+        return self.child.innermost_file()
+
+
+class CallSiteLoc(Location):
+    """`loc(callsite(callee at caller))`."""
+
+    __slots__ = ("callee", "caller")
+
+    def __new__(cls, callee: Location, caller: Location) -> CallSiteLoc:
+        return intern(cls, (callee, caller))
+
+    def body(self, printer: Any) -> str:
+        return f"callsite({printer.location_text(self.callee)} at {printer.location_text(self.caller)})"
+
+    def innermost_file(self) -> FileLineColLoc | None:
+        return self.callee.innermost_file() or self.caller.innermost_file()
+
+
+class FusedLoc(Location):
+    """`loc(fused[a, b])`: several positions, with optional metadata."""
+
+    __slots__ = ("locations", "metadata")
+
+    def __new__(cls, locations: Iterable[Location], metadata: Attribute | None = None) -> FusedLoc:
+        return intern(cls, (tuple(locations), metadata))
+
+    def body(self, printer: Any) -> str:
+        metadata = "" if self.metadata is None else f"<{printer.attr_text(self.metadata)}>"
+        return f"fused{metadata}[{', '.join([printer.location_text(at) for at in self.locations])}]"
+
+    def innermost_file(self) -> FileLineColLoc | None:
+        return next((file for at in self.locations if (file := at.innermost_file()) is not None), None)
+
+
+UNKNOWN = UnknownLoc()
+
+
+def fuse_locations(locations: Iterable[Location]) -> Location:
+    """One location for several: unknown and repeated ones are dropped, a single one is itself."""
+    distinct: dict[Location, None] = {}
+    for location in locations:
+        for part in location.locations if isinstance(location, FusedLoc) else (location,):
+            if part is not UNKNOWN:
+                distinct[part] = None
+    if not distinct:
+        return UNKNOWN
+    return next(iter(distinct)) if len(distinct) == 1 else FusedLoc(distinct)
