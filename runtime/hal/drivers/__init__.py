@@ -1,0 +1,1 @@
+"""Device drivers: each module has `create_device(index)`."""

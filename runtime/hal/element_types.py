@@ -1,0 +1,66 @@
+"""NumPy's dtypes and the HAL's element types."""
+
+import functools
+
+import numpy as np
+from pyiree.runtime.vmfb.abi import ELEMENT_NAMES
+
+_NATIVE = {
+    0x13000008: "bool",
+    0x10000008: "int8",
+    0x10000010: "int16",
+    0x10000020: "int32",
+    0x10000040: "int64",
+    0x11000008: "int8",
+    0x11000010: "int16",
+    0x11000020: "int32",
+    0x11000040: "int64",
+    0x12000008: "uint8",
+    0x12000010: "uint16",
+    0x12000020: "uint32",
+    0x12000040: "uint64",
+    0x21000010: "float16",
+    0x21000020: "float32",
+    0x21000040: "float64",
+    0x23000040: "complex64",
+    0x23000080: "complex128",
+}
+_EXTENDED = {  # of the package ml_dtypes
+    0x22000010: "bfloat16",
+    0x24000008: "float8_e5m2",
+    0x25000008: "float8_e4m3fn",
+    0x26000008: "float8_e5m2fnuz",
+    0x27000008: "float8_e4m3fnuz",
+}
+
+
+class ElementTypeError(TypeError):
+    """A dtype that devices don't have, or an element type that NumPy doesn't have."""
+
+
+@functools.cache
+def dtype_of(element_type: int) -> np.dtype:
+    """The dtype of an element type. Signless integers are signed."""
+    if element_type in _NATIVE:
+        return np.dtype(_NATIVE[element_type])
+    if element_type in _EXTENDED:
+        import ml_dtypes
+
+        return np.dtype(getattr(ml_dtypes, _EXTENDED[element_type]))
+    name = ELEMENT_NAMES.get(element_type, f"{element_type:#x}")
+    raise ElementTypeError(f"NumPy has no dtype for the element type {name}")
+
+
+_BY_NAME = {
+    **{name: code for code, name in reversed(_NATIVE.items()) if code >> 24 != 0x11},
+    **{name: code for code, name in _EXTENDED.items()},
+}
+
+
+@functools.cache
+def element_type_of(dtype: np.dtype) -> int:
+    """The element type of a dtype: signless for signed integers."""
+    code = _BY_NAME.get(dtype.name)
+    if code is None or dtype.byteorder == ">":
+        raise ElementTypeError(f"devices have no element type for the dtype {dtype!r}")
+    return code
