@@ -75,7 +75,8 @@ class AffineExpr(Interned):
 class AffineDim(AffineExpr):
     """`d0`."""
 
-    __slots__ = ("position",)
+    parameters = ("position",)
+    __slots__ = parameters
 
     def __new__(cls, position: int) -> AffineDim:
         return intern(cls, (position,))
@@ -90,7 +91,8 @@ class AffineDim(AffineExpr):
 class AffineSymbol(AffineExpr):
     """`s0`."""
 
-    __slots__ = ("position",)
+    parameters = ("position",)
+    __slots__ = parameters
 
     def __new__(cls, position: int) -> AffineSymbol:
         return intern(cls, (position,))
@@ -105,7 +107,8 @@ class AffineSymbol(AffineExpr):
 class AffineConstant(AffineExpr):
     """A whole number."""
 
-    __slots__ = ("value",)
+    parameters = ("value",)
+    __slots__ = parameters
 
     def __new__(cls, value: int) -> AffineConstant:
         return intern(cls, (int(value),))
@@ -120,7 +123,8 @@ class AffineConstant(AffineExpr):
 class AffineBinary(AffineExpr):
     """`lhs kind rhs`; kind is `+`, `*`, `mod`, `floordiv` or `ceildiv`. Built by the operators, which simplify."""
 
-    __slots__ = ("kind", "lhs", "rhs")
+    parameters = ("kind", "lhs", "rhs")
+    __slots__ = parameters
 
     def __new__(cls, kind: str, lhs: AffineExpr, rhs: AffineExpr) -> AffineBinary:
         return intern(cls, (kind, lhs, rhs))
@@ -313,7 +317,8 @@ def symbols(count: int) -> tuple[AffineSymbol, ...]:
 class AffineMap(Attribute):
     """`affine_map<(d0, d1)[s0] -> (d1, d0 + s0)>`; the map is itself the attribute."""
 
-    __slots__ = ("num_dims", "num_symbols", "results")
+    parameters = ("num_dims", "num_symbols", "results")
+    __slots__ = parameters
     alias = "map"
 
     def __new__(cls, num_dims: int, num_symbols: int, results: Iterable[AffineExpr | int]) -> AffineMap:
@@ -414,7 +419,8 @@ class AffineMap(Attribute):
 class IntegerSet(Attribute):
     """`affine_set<(d0) : (d0 - 1 >= 0, d0 == 0)>`: constraints `expr >= 0` or, where flagged, `expr == 0`."""
 
-    __slots__ = ("constraints", "equalities", "num_dims", "num_symbols")
+    parameters = ("num_dims", "num_symbols", "constraints", "equalities")
+    __slots__ = parameters
     alias = "set"
 
     def __new__(

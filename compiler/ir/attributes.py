@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def intern(cls: type, key: tuple) -> Any:
-    """The one object of `cls` whose parameters (its slots, in order) are `key`."""
+    """The one object of `cls` whose parameters are `key`."""
     table = cls._table  # type: ignore[attr-defined]
     found = table.get(key)
     if found is None:
@@ -30,7 +30,7 @@ def intern(cls: type, key: tuple) -> Any:
 
 
 class Interned:
-    """Base of types and attributes: parameters are the slots of the class, in order.
+    """Base of types and attributes. A class names its own `parameters`, in order, and makes them its slots.
 
     `_text` caches the printed form once it is known not to depend on aliases.
     """
@@ -41,8 +41,7 @@ class Interned:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        slots = cls.__dict__.get("__slots__", ())
-        cls.parameters = cls.__mro__[1].parameters + ((slots,) if isinstance(slots, str) else tuple(slots))
+        cls.parameters = cls.__mro__[1].parameters + tuple(cls.__dict__.get("parameters", ()))
         cls._table = {}
 
     def text(self, printer: Any) -> str:
@@ -103,7 +102,8 @@ class IntegerAttr(TypedAttr):
     0 or 1 for i1.
     """
 
-    __slots__ = ("type", "value")
+    parameters = ("value", "type")
+    __slots__ = parameters
 
     def __new__(cls, value: int, type: Type) -> IntegerAttr:
         return intern(cls, (type.wrap(int(value)), type))
@@ -129,7 +129,8 @@ class IntegerAttr(TypedAttr):
 class FloatAttr(TypedAttr):
     """`1.500000e+00 : f32`, kept as the bits of its type so that every NaN and zero is itself."""
 
-    __slots__ = ("bits", "type")
+    parameters = ("bits", "type")
+    __slots__ = parameters
 
     def __new__(cls, value: float, type: Type) -> FloatAttr:
         from pyiree.compiler.ir.floats import float_to_bits
@@ -179,7 +180,8 @@ def quote(value: str) -> str:
 class StringAttr(Attribute):
     """`"text"`; bytes that are not UTF-8 are kept by surrogate escapes."""
 
-    __slots__ = ("value",)
+    parameters = ("value",)
+    __slots__ = parameters
 
     def __new__(cls, value: str) -> StringAttr:
         return intern(cls, (value,))
@@ -194,7 +196,8 @@ class StringAttr(Attribute):
 class ArrayAttr(Attribute):
     """`[a, b]`."""
 
-    __slots__ = ("value",)
+    parameters = ("value",)
+    __slots__ = parameters
 
     def __new__(cls, value: Iterable[Attribute]) -> ArrayAttr:
         elements = tuple(value)
@@ -219,7 +222,8 @@ class ArrayAttr(Attribute):
 class DenseArrayAttr(Attribute):
     """`array<i64: 1, 2>`: a flat list of Python numbers of one element type."""
 
-    __slots__ = ("element_type", "value")
+    parameters = ("element_type", "value")
+    __slots__ = parameters
 
     def __new__(cls, element_type: Type, value: Iterable[Any]) -> DenseArrayAttr:
         if getattr(element_type, "is_float", False):
@@ -257,7 +261,8 @@ def _is_bare_identifier(name: str) -> bool:
 class DictAttr(Attribute):
     """`{a = 1 : i32, b}`, ordered by key."""
 
-    __slots__ = ("items_",)
+    parameters = ("items_",)
+    __slots__ = parameters
 
     def __new__(cls, value: Mapping[str, Attribute] | Iterable[tuple[str, Attribute]] = ()) -> DictAttr:
         items = tuple(sorted(value.items() if isinstance(value, Mapping) else value, key=lambda kv: kv[0]))
@@ -298,7 +303,8 @@ class DictAttr(Attribute):
 class TypeAttr(Attribute):
     """A type used as an attribute."""
 
-    __slots__ = ("value",)
+    parameters = ("value",)
+    __slots__ = parameters
 
     def __new__(cls, value: Type) -> TypeAttr:
         return intern(cls, (value,))
@@ -315,7 +321,8 @@ def symbol_text(name: str) -> str:
 class SymbolRefAttr(Attribute):
     """`@root::@nested`; a flat reference has no nested names."""
 
-    __slots__ = ("path",)
+    parameters = ("path",)
+    __slots__ = parameters
 
     def __new__(cls, root: str, *nested: str) -> SymbolRefAttr:
         return intern(cls, ((root, *nested),))
@@ -342,7 +349,8 @@ class SymbolRefAttr(Attribute):
 class OpaqueAttr(Attribute):
     """`#dialect.whatever<…>` of a dialect or mnemonic that is not registered, kept as text."""
 
-    __slots__ = ("body", "dialect")
+    parameters = ("dialect", "body")
+    __slots__ = parameters
 
     def __new__(cls, dialect: str, body: str) -> OpaqueAttr:
         return intern(cls, (dialect, body))
@@ -354,7 +362,8 @@ class OpaqueAttr(Attribute):
 class StridedLayoutAttr(Attribute):
     """`strided<[4, 1], offset: ?>`: the layout of a memref; None stands for `?`."""
 
-    __slots__ = ("offset", "strides")
+    parameters = ("strides", "offset")
+    __slots__ = parameters
 
     def __new__(cls, strides: Iterable[int | None], offset: int | None = 0) -> StridedLayoutAttr:
         return intern(cls, (tuple(strides), offset))

@@ -44,7 +44,8 @@ def storage_dtype(element: Type) -> numpy.dtype:
 class DenseElementsAttr(TypedAttr):
     """`data` is a flat, read-only array in the storage dtype: all elements in row-major order, or one for a splat."""
 
-    __slots__ = ("data", "is_splat", "type")
+    parameters = ("type", "data", "is_splat")
+    __slots__ = parameters
 
     def __new__(cls, type: Any, data: numpy.ndarray, is_splat: bool | None = None) -> DenseElementsAttr:
         """`data` of the type's number of elements, or of one element to repeat it; it is not copied."""
@@ -159,7 +160,8 @@ class DenseElementsAttr(TypedAttr):
 class DenseResourceAttr(TypedAttr):
     """`dense_resource<key>`: a constant that was left out of the text."""
 
-    __slots__ = ("key", "type")
+    parameters = ("key", "type")
+    __slots__ = parameters
 
     def __new__(cls, key: str, type: Type) -> DenseResourceAttr:
         return intern(cls, (key, type))

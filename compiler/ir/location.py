@@ -44,7 +44,8 @@ class UnknownLoc(Location):
 class FileLineColLoc(Location):
     """`loc("file.py":3:7)`."""
 
-    __slots__ = ("column", "filename", "line")
+    parameters = ("filename", "line", "column")
+    __slots__ = parameters
 
     def __new__(cls, filename: str, line: int, column: int = 0) -> FileLineColLoc:
         return intern(cls, (filename, line, column))
@@ -59,7 +60,8 @@ class FileLineColLoc(Location):
 class NameLoc(Location):
     """`loc("name"(child))`: a name for the position `child`."""
 
-    __slots__ = ("child", "name")
+    parameters = ("name", "child")
+    __slots__ = parameters
 
     def __new__(cls, name: str, child: Location | None = None) -> NameLoc:
         return intern(cls, (name, UNKNOWN if child is None else child))
@@ -76,7 +78,8 @@ class NameLoc(Location):
 class CallSiteLoc(Location):
     """`loc(callsite(callee at caller))`."""
 
-    __slots__ = ("callee", "caller")
+    parameters = ("callee", "caller")
+    __slots__ = parameters
 
     def __new__(cls, callee: Location, caller: Location) -> CallSiteLoc:
         return intern(cls, (callee, caller))
@@ -91,7 +94,8 @@ class CallSiteLoc(Location):
 class FusedLoc(Location):
     """`loc(fused[a, b])`: several positions, with optional metadata."""
 
-    __slots__ = ("locations", "metadata")
+    parameters = ("locations", "metadata")
+    __slots__ = parameters
 
     def __new__(cls, locations: Iterable[Location], metadata: Attribute | None = None) -> FusedLoc:
         return intern(cls, (tuple(locations), metadata))

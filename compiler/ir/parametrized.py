@@ -33,7 +33,7 @@ class _ParametrizedMeta(type):
     ) -> Any:
         annotations = {k: v for k, v in namespace.get("__annotations__", {}).items() if "ClassVar" not in str(v)}
         defaults = {k: namespace.pop(k) for k in annotations if k in namespace}
-        namespace.setdefault("__slots__", tuple(annotations))
+        namespace["__slots__"] = namespace["parameters"] = tuple(annotations)
         namespace["_annotations"] = annotations
         namespace["_defaults"] = defaults
         if name is not None:

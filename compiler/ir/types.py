@@ -35,7 +35,8 @@ class Type(Interned):
 class IntegerType(Type):
     """`i32`, `si8`, `ui64`."""
 
-    __slots__ = ("signedness", "width")
+    parameters = ("width", "signedness")
+    __slots__ = parameters
     is_integer = True
 
     def __new__(cls, width: int, signedness: str = SIGNLESS) -> IntegerType:
@@ -93,7 +94,8 @@ FLOAT_WIDTHS = {
 class FloatType(Type):
     """`f32`, `bf16`, `f8E4M3FN`, … by name."""
 
-    __slots__ = ("name",)
+    parameters = ("name",)
+    __slots__ = parameters
     is_float = True
 
     def __new__(cls, name: str) -> FloatType:
@@ -113,7 +115,8 @@ class FloatType(Type):
 class ComplexType(Type):
     """`complex<f32>`."""
 
-    __slots__ = ("element_type",)
+    parameters = ("element_type",)
+    __slots__ = parameters
 
     def __new__(cls, element_type: Type) -> ComplexType:
         return intern(cls, (element_type,))
@@ -142,7 +145,8 @@ class NoneType(Type):
 class TupleType(Type):
     """`tuple<i32, f32>`."""
 
-    __slots__ = ("types",)
+    parameters = ("types",)
+    __slots__ = parameters
 
     def __new__(cls, types: Iterable[Type] = ()) -> TupleType:
         return intern(cls, (tuple(types),))
@@ -154,7 +158,8 @@ class TupleType(Type):
 class FunctionType(Type):
     """`(inputs) -> results`."""
 
-    __slots__ = ("inputs", "results")
+    parameters = ("inputs", "results")
+    __slots__ = parameters
 
     def __new__(cls, inputs: Iterable[Type] = (), results: Iterable[Type] = ()) -> FunctionType:
         return intern(cls, (tuple(inputs), tuple(results)))
@@ -207,7 +212,8 @@ def _dims_text(shape: Iterable[int | None]) -> str:
 class TensorType(ShapedType):
     """`tensor<4x?xf32, encoding>`."""
 
-    __slots__ = ("element_type", "encoding", "shape")
+    parameters = ("shape", "element_type", "encoding")
+    __slots__ = parameters
 
     def __new__(
         cls, shape: Iterable[int | None], element_type: Type, encoding: Attribute | None = None
@@ -230,7 +236,8 @@ class TensorType(ShapedType):
 class UnrankedTensorType(Type):
     """`tensor<*xf32>`."""
 
-    __slots__ = ("element_type",)
+    parameters = ("element_type",)
+    __slots__ = parameters
 
     def __new__(cls, element_type: Type) -> UnrankedTensorType:
         return intern(cls, (element_type,))
@@ -242,7 +249,8 @@ class UnrankedTensorType(Type):
 class VectorType(ShapedType):
     """`vector<4x[8]xf32>`; `scalable` says for each dimension whether it is."""
 
-    __slots__ = ("element_type", "scalable", "shape")
+    parameters = ("shape", "element_type", "scalable")
+    __slots__ = parameters
 
     def __new__(
         cls, shape: Iterable[int], element_type: Type, scalable: Iterable[bool] | None = None
@@ -259,7 +267,8 @@ class VectorType(ShapedType):
 class MemRefType(ShapedType):
     """`memref<4x?xf32, strided<[?, 1]>, space>`; an absent layout is the identity."""
 
-    __slots__ = ("element_type", "layout", "memory_space", "shape")
+    parameters = ("shape", "element_type", "layout", "memory_space")
+    __slots__ = parameters
 
     def __new__(
         cls,
@@ -292,7 +301,8 @@ class MemRefType(ShapedType):
 class UnrankedMemRefType(Type):
     """`memref<*xf32, space>`."""
 
-    __slots__ = ("element_type", "memory_space")
+    parameters = ("element_type", "memory_space")
+    __slots__ = parameters
 
     def __new__(cls, element_type: Type, memory_space: Attribute | None = None) -> UnrankedMemRefType:
         return intern(cls, (element_type, memory_space))
@@ -305,7 +315,8 @@ class UnrankedMemRefType(Type):
 class OpaqueType(Type):
     """`!dialect.whatever<…>` of a dialect or mnemonic that is not registered, kept as text."""
 
-    __slots__ = ("body", "dialect")
+    parameters = ("dialect", "body")
+    __slots__ = parameters
 
     def __new__(cls, dialect: str, body: str) -> OpaqueType:
         return intern(cls, (dialect, body))
