@@ -89,7 +89,8 @@ def read_object(data: bytes, label: str) -> ObjectFile:
             raise CompileError(
                 f"{label} has thread-local data ({name}), which the executable loader does not take"
             )
-        if kind in (SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY):
+        constructors = kind in (SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY)
+        if constructors or name.startswith((".ctors", ".dtors")):
             raise CompileError(f"{label} has constructors ({name}); kernels may not have any")
         if kind not in (SHT_PROGBITS, SHT_NOBITS):
             continue  # notes and address-significance tables carry no code or data

@@ -96,7 +96,8 @@ def _compile_cold(units: list[Unit], target: Target, parallel: bool) -> list[byt
     pool = _pool()
     futures: dict[int, Future] = {k: pool.submit(compile_object, units[k], target) for k in order}
     try:
-        return [futures[k].result() for k in range(len(units))]
+        done = {k: futures[k].result() for k in order}  # in the order of starting, to see an error early
+        return [done[k] for k in range(len(units))]
     except BaseException:
         for future in futures.values():
             future.cancel()
