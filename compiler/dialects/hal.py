@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyiree.compiler.ir.attributes import ArrayAttr, Attribute, DictAttr, IntegerAttr, StringAttr, SymbolRefAttr, TypeAttr
+from pyiree.compiler.ir.attributes import (
+    ArrayAttr,
+    Attribute,
+    DictAttr,
+    IntegerAttr,
+    StringAttr,
+    SymbolRefAttr,
+    TypeAttr,
+)
 from pyiree.compiler.ir.constraints import AnyTensor
 from pyiree.compiler.ir.definition import Op
 from pyiree.compiler.ir.fields import (
