@@ -41,6 +41,7 @@ def _jax_reader(example: ArrayImpl, dtype: np.dtype) -> Callable[[ArrayImpl], np
     Not through `np.asarray`, whose result the array would keep for good and so never be donated.  An array on
     another device, on several, or laid out in another order takes that way all the same.
     """
+    example.block_until_ready()  # refuses a deleted array
     shape, size = example.shape, dtype.itemsize * example.size
     only_cpus = all(device.platform == "cpu" for device in jax.local_devices())
 
@@ -57,7 +58,8 @@ def _jax_reader(example: ArrayImpl, dtype: np.dtype) -> Callable[[ArrayImpl], np
     ndarray = np.ndarray
 
     def read(array: ArrayImpl) -> np.ndarray:
-        if not is_plain(array) or device_layout(array) != layout:
+        # Deleted comes first: jaxlib crashes on the other questions then, and `asarray` raises.
+        if array.is_deleted() or not is_plain(array) or device_layout(array) != layout:
             return np.asarray(array, dtype, "C")
         if not array.is_ready():
             array.block_until_ready()
@@ -74,13 +76,20 @@ def _is_row_major(array: ArrayImpl) -> bool:
     return layout.tiling in ((), None) and tuple(layout.major_to_minor) == tuple(range(array.ndim))
 
 
-def from_foreign(leaf: Any) -> np.ndarray | None:
-    """Another library's array as a NumPy array over the same memory; None for what isn't an array."""
+def from_foreign(leaf: Any) -> Any:
+    """Another library's array as a NumPy array over the same memory, or the `jax.Array` it stands for.
+
+    None for what isn't an array, or is none yet (a tracer).
+    """
+    if isinstance(leaf, jax.core.Tracer):
+        return None
+    if hasattr(leaf, "__jax_array__"):
+        return leaf.__jax_array__()
     if hasattr(leaf, "__dlpack__"):
         try:
             return np.from_dlpack(leaf)
         except (BufferError, RuntimeError, TypeError, ValueError):
-            # NumPy's DLPack lacks some dtypes and devices; the object may still make a NumPy array of itself.
+            # NumPy's DLPack lacks some dtypes and devices; the object may still know its NumPy array.
             if not hasattr(leaf, "__array__"):
                 raise
     if hasattr(leaf, "__array__"):

@@ -232,9 +232,7 @@ class DiskCache:
 
     def _evict(self, max_size: int | None = None) -> list[str]:
         owned = self._owned()
-        excess = sum(status.st_size for _, status in owned) - (
-            self.max_size if max_size is None else max_size
-        )
+        excess = sum(status.st_size for _, status in owned) - (self.max_size if max_size is None else max_size)
         removed: list[str] = []
         if excess <= 0:
             return removed

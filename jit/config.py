@@ -118,9 +118,7 @@ class _Settings(types.ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("__"):
             if name not in SETTINGS:
-                raise AttributeError(
-                    f"pyiree.config has no setting {name!r}; there are {', '.join(SETTINGS)}"
-                )
+                raise AttributeError(f"pyiree.config has no setting {name!r}; there are {', '.join(SETTINGS)}")
             value = _checked(name, value)
         super().__setattr__(name, value)
 

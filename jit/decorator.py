@@ -16,9 +16,9 @@ from typing import Any
 import jax
 import numpy as np
 from pyiree import config
-from pyiree.array import Array
+from pyiree.array import Array, from_foreign
 from pyiree.dispatch import Call, call_key
-from pyiree.errors import ConfigError
+from pyiree.errors import ConfigError, SignatureError
 from pyiree.example import example_arguments
 from pyiree.jax_internals import jit_arguments, trace_context, trace_state_clean
 from pyiree.program import DEFAULT_DEVICE, options_for
@@ -159,8 +159,19 @@ class JitFunction:
         return self._jax_jit(*args, **kwargs)
 
     def _types(self, arguments: Arguments) -> list[Any]:
-        """The type of each leaf; what isn't an array is left for jax to complain about."""
-        return [leaf if kind is None else kind for leaf in arguments.leaves for kind in (leaf_type(leaf),)]
+        """The type of each leaf; other libraries' arrays count as NumPy's, and jax says what can't be one."""
+        types = []
+        for leaf in arguments.leaves:
+            kind = leaf_type(leaf)
+            if kind is None and (array := from_foreign(leaf)) is not None:
+                kind = leaf_type(array)
+            if kind is None:
+                args, kwargs = self._splitter.join(arguments, arguments.leaves)
+                self._jax_jit.trace(*args, **kwargs)
+                name = function_name(self._function)
+                raise SignatureError(f"{name} can't be called with a {type(leaf).__name__}")
+            types.append(kind)
+        return types
 
     def _trace(self, arguments: Arguments, types: list[Any], signature: Signature | None = None) -> Traced:
         started = time.perf_counter()

@@ -27,7 +27,7 @@ _ndarray = np.ndarray
 
 
 def call_key(leaves: list[Any], tree: Any, context: Any, statics: Any = ()) -> tuple[Any, ...]:
-    """The key of a call; arrays of other libraries are replaced in `leaves` by NumPy's view of them."""
+    """The key of a call; arrays of other libraries are replaced in `leaves` by views of them."""
     key = [tree, context, statics]
     add = key.append
     for n, leaf in enumerate(leaves):
@@ -52,8 +52,7 @@ def call_key(leaves: list[Any], tree: Any, context: Any, statics: Any = ()) -> t
                 add(kind)
             else:
                 leaves[n] = array
-                add(array.shape)
-                add(array.dtype)
+                add(array.aval if type(array) is ArrayImpl else (array.shape, array.dtype))
     return tuple(key)
 
 
@@ -93,9 +92,7 @@ class Call:
         self._inputs = [
             (
                 n,
-                None
-                if on_device and type(leaves[n]) is Array
-                else numpy_reader(leaves[n], numpy_type(aval)[1]),
+                None if on_device and type(leaves[n]) is Array else numpy_reader(leaves[n], numpy_type(aval)[1]),
             )
             for n, aval in zip(kept, in_avals)
         ]

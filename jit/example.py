@@ -84,6 +84,4 @@ def _example(annotation: Any, default: Any) -> Any:
 
 def _is_described(candidate: Any) -> bool:
     leaves = jax.tree_util.tree_leaves(candidate)
-    return bool(leaves) and all(
-        isinstance(leaf, (jax.ShapeDtypeStruct, jax.Array, np.ndarray)) for leaf in leaves
-    )
+    return bool(leaves) and all(isinstance(leaf, (jax.ShapeDtypeStruct, jax.Array, np.ndarray)) for leaf in leaves)

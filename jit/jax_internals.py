@@ -15,6 +15,7 @@ import numpy as np
 from jax._src import config as _jax_config
 from jax._src import core as _core
 from jax._src import pjit as _pjit
+from jax._src.dtypes import ExtendedDType
 from jax._src.lib import xla_client as _xla_client
 from jax._src.random.prng import PRNGKeyArray
 from jax._src.sharding_impls import UNSPECIFIED as _UNSPECIFIED
@@ -24,6 +25,7 @@ from pyiree.errors import UnsupportedError
 
 __all__ = [
     "ArrayImpl",
+    "ExtendedDType",
     "JaxTraced",
     "Lowering",
     "PRNGKeyArray",
@@ -87,14 +89,10 @@ def lower_for_cpu(traced: JaxTraced) -> Lowering:
     lowering = lowered._lowering
     arguments = lowering.compile_args
     if arguments["num_devices"] > 1:
-        raise UnsupportedError(
-            [("sharding over several devices", traced.fun_name)], "pyiree runs on one device"
-        )
+        raise UnsupportedError([("sharding over several devices", traced.fun_name)], "pyiree runs on one device")
     module = lowering.stablehlo()
     [main] = [
-        op
-        for op in module.body.operations
-        if getattr(op, "sym_name", None) is not None and op.sym_name.value == "main"
+        op for op in module.body.operations if getattr(op, "sym_name", None) is not None and op.sym_name.value == "main"
     ]
     return Lowering(
         module=module,
@@ -103,8 +101,7 @@ def lower_for_cpu(traced: JaxTraced) -> Lowering:
         in_avals=tuple(arguments["global_in_avals"]),
         out_avals=tuple(arguments["global_out_avals"]),
         donated=tuple(
-            "tf.aliasing_output" in attributes or "jax.buffer_donor" in attributes
-            for attributes in main.arg_attrs
+            "tf.aliasing_output" in attributes or "jax.buffer_donor" in attributes for attributes in main.arg_attrs
         ),
         calls_host=bool(
             arguments["host_callbacks"]
@@ -146,7 +143,8 @@ def _lift(closed: Any, limit: int, seen: dict[int, tuple[Any, list[Any]]]) -> tu
     kept = []
     renamed = {}
     for var, constant in zip(jaxpr.constvars, closed.consts):
-        if getattr(constant, "nbytes", 0) <= limit or isinstance(constant, _core.Ref):
+        is_array = isinstance(getattr(constant, "dtype", None), np.dtype) and not isinstance(constant, _core.Ref)
+        if not is_array or constant.nbytes <= limit:
             kept.append((var, constant))
         else:
             renamed[var] = lifted.setdefault(id(constant), (var, constant))[0]
@@ -155,10 +153,7 @@ def _lift(closed: Any, limit: int, seen: dict[int, tuple[Any, list[Any]]]) -> tu
         if equation.primitive is _pjit.jit_p:
             inner, constants = _lift(equation.params["jaxpr"], limit, seen)
             if constants:
-                leading = [
-                    lifted.setdefault(id(c), (_core.Var(_core.shaped_abstractify(c)), c))[0]
-                    for c in constants
-                ]
+                leading = [lifted.setdefault(id(c), (_core.Var(_core.shaped_abstractify(c)), c))[0] for c in constants]
                 equation = equation.replace(
                     invars=[*leading, *equation.invars],
                     params={**_with_leading(equation.params, len(leading)), "jaxpr": inner},
@@ -241,6 +236,4 @@ def bytes_without_locations(module: Any) -> bytes:
 
 def module_text(module: Any, debug_info: bool, large_constants: bool) -> str:
     """The module as text; `debug_info` adds locations, without `large_constants` long literals are elided."""
-    return module.operation.get_asm(
-        enable_debug_info=debug_info, large_elements_limit=None if large_constants else 16
-    )
+    return module.operation.get_asm(enable_debug_info=debug_info, large_elements_limit=None if large_constants else 16)

@@ -39,9 +39,7 @@ class Options(NamedTuple):
         )
 
 
-def options_for(
-    device: str | None = None, cpu: str | None = None, extra: Mapping[str, Any] | None = None
-) -> Options:
+def options_for(device: str | None = None, cpu: str | None = None, extra: Mapping[str, Any] | None = None) -> Options:
     """Options from what the user gave and the settings."""
     return Options(cpu or config.cpu, device or DEFAULT_DEVICE, tuple(sorted(dict(extra or {}).items())))
 

@@ -15,9 +15,7 @@ import jax
 import numpy as np
 from jax.tree_util import tree_flatten, tree_unflatten
 from pyiree.errors import StaticArgumentError
-from pyiree.jax_internals import JitArguments
-
-PYTHON_SCALARS = (bool, int, float, complex)
+from pyiree.jax_internals import ExtendedDType, JitArguments
 
 
 class Signature(NamedTuple):
@@ -53,9 +51,7 @@ class ArgumentSplitter:
             return Arguments(leaves, tree, ())
         numbers = {n % len(args) for n in self.numbers if -len(args) <= n < len(args)} if args else set()
         statics = [(n, type(args[n]), args[n]) for n in sorted(numbers)]
-        statics += [
-            (name, type(value), value) for name, value in sorted(kwargs.items()) if name in self.names
-        ]
+        statics += [(name, type(value), value) for name, value in sorted(kwargs.items()) if name in self.names]
         for which, kind, value in statics:
             try:
                 hash(value)
@@ -120,20 +116,17 @@ def function_name(function: Callable[..., Any]) -> str:
 
 
 def leaf_type(leaf: Any) -> jax.ShapeDtypeStruct | None:
-    """The type that jax gives to an argument; None for what isn't an array, which jax then explains."""
+    """The type that jax gives to an argument; None for what isn't an array of a dtype that jax knows."""
     kind = type(leaf)
     if kind in _SCALAR_DTYPES:
-        return jax.ShapeDtypeStruct(
-            (), jax.dtypes.canonicalize_dtype(_SCALAR_DTYPES[kind]), weak_type=kind is not bool
-        )
+        dtype = jax.dtypes.canonicalize_dtype(_SCALAR_DTYPES[kind])
+        return jax.ShapeDtypeStruct((), dtype, weak_type=kind is not bool)
     shape, dtype = getattr(leaf, "shape", None), getattr(leaf, "dtype", None)
-    if shape is None or dtype is None or not _is_array_dtype(dtype):
+    if isinstance(dtype, np.dtype) and dtype.kind not in "OSUMm":
+        dtype = jax.dtypes.canonicalize_dtype(dtype if dtype.isnative else dtype.newbyteorder("="))
+    elif not isinstance(dtype, ExtendedDType):
         return None
-    return jax.ShapeDtypeStruct(
-        tuple(shape),
-        jax.dtypes.canonicalize_dtype(dtype, allow_extended_dtype=True),
-        weak_type=bool(getattr(leaf, "weak_type", False)),
-    )
+    return jax.ShapeDtypeStruct(tuple(shape), dtype, weak_type=bool(getattr(leaf, "weak_type", False)))
 
 
 _SCALAR_DTYPES = {
@@ -142,12 +135,6 @@ _SCALAR_DTYPES = {
     float: np.dtype("float64"),
     complex: np.dtype("complex128"),
 }
-
-
-def _is_array_dtype(dtype: Any) -> bool:
-    if jax.dtypes.issubdtype(dtype, jax.dtypes.extended):
-        return True
-    return np.dtype(dtype).kind not in "OSUMm"
 
 
 def signature_of(arguments: Arguments, types: Sequence[Any], context: tuple[Any, ...]) -> Signature:
@@ -160,9 +147,9 @@ def explain_miss(new: Signature, known: Sequence[Signature], names: Sequence[str
     """Why none of the known signatures serves a call: what differs from the nearest."""
     if not known:
         return "first call"
-    differences = [_differences(new, old, names) for old in reversed(known)]
-    nearest = min(differences, key=len)
-    return "; ".join(nearest)
+    same_tree = [old for old in known if old.tree == new.tree]
+    differences = [_differences(new, old, names) for old in reversed(same_tree or known)]
+    return "; ".join(min(differences, key=len))
 
 
 def _differences(new: Signature, old: Signature, names: Sequence[str]) -> list[str]:
@@ -177,9 +164,7 @@ def _differences(new: Signature, old: Signature, names: Sequence[str]) -> list[s
     for which, kind, value in new.statics:
         if old_statics.get(which) != (kind, value):
             before = repr(old_statics[which][1]) if which in old_statics else "not given"
-            label = (
-                f"static argument {which!r}" if isinstance(which, str) else f"static argument number {which}"
-            )
+            label = f"static argument {which!r}" if isinstance(which, str) else f"static argument number {which}"
             found.append(f"{label}: {before} -> {value!r}")
     if new.context != old.context:
         found.append("jax's configuration (such as jax_enable_x64) changed")

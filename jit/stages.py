@@ -57,9 +57,7 @@ class Stage:
     @property
     def out_info(self) -> Any:
         """The results, with a `jax.ShapeDtypeStruct` for each array."""
-        return jax.tree_util.tree_map(
-            lambda out: jax.ShapeDtypeStruct(out.shape, out.dtype), self._jax_traced.out_info
-        )
+        return jax.tree_util.tree_map(lambda out: jax.ShapeDtypeStruct(out.shape, out.dtype), self._jax_traced.out_info)
 
 
 class Traced(Stage):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from pyiree.errors import UnsupportedError
-from pyiree.jax_internals import JaxTraced, Lowering, lift_constants, lower_for_cpu
+from pyiree.jax_internals import ArrayImpl, JaxTraced, Lowering, lift_constants, lower_for_cpu
 
 # Larger closed-over arrays become arguments; smaller ones are worth folding.
 CONSTANT_LIMIT = 4096
@@ -39,9 +39,7 @@ class LoweredFunction:
 def lower(traced: JaxTraced, constant_limit: int = CONSTANT_LIMIT) -> LoweredFunction:
     """The StableHLO of a trace; arrays of more than `constant_limit` bytes become arguments."""
     if traced._num_consts:
-        raise UnsupportedError(
-            [("mutable array", traced.fun_name)], "pass a jax.Ref as an argument to jax.jit instead"
-        )
+        raise UnsupportedError([("mutable array", traced.fun_name)], "pass a jax.Ref as an argument to jax.jit instead")
     lifted, constants = lift_constants(traced, constant_limit)
     lowering: Lowering = lower_for_cpu(lifted)
     count = len(constants)
@@ -49,20 +47,17 @@ def lower(traced: JaxTraced, constant_limit: int = CONSTANT_LIMIT) -> LoweredFun
     return LoweredFunction(
         name=traced.fun_name,
         module=lowering.module,
-        constants=[_snapshot(constants[n]) for n in used],
+        constants=[_snapshot(constants[n], aval.dtype) for n, aval in zip(used, lowering.in_avals)],
         kept=tuple(n - count for n in lowering.kept if n >= count),
         in_avals=lowering.in_avals[len(used) :],
         out_avals=lowering.out_avals,
-        donated=tuple(
-            n - count for n, donated in zip(lowering.kept, lowering.donated) if donated and n >= count
-        ),
+        donated=tuple(n - count for n, donated in zip(lowering.kept, lowering.donated) if donated and n >= count),
         calls_host=lowering.calls_host,
         jax_lowered=lowering.lowered,
     )
 
 
-def _snapshot(constant: Any) -> np.ndarray:
-    """The value that a closed-over array has now, as jax promises; later writes to it don't count."""
-    return (
-        np.array(constant, order="C") if isinstance(constant, np.ndarray) else np.asarray(constant, order="C")
-    )
+def _snapshot(constant: Any, dtype: np.dtype) -> np.ndarray:
+    """The value that a closed-over array has now, as jax promises: later writes to it don't count."""
+    immutable = isinstance(constant, ArrayImpl)
+    return np.asarray(constant, dtype, "C") if immutable else np.array(constant, dtype, order="C")

@@ -31,11 +31,7 @@ def compile_file(
     program = content if content.startswith(b"ML\xefR") else content.decode()
     options = options_for(cpu=target_cpu).compile_options(cache.configured())
     compilation = pipeline.compile(program, options, compile_from=compile_from, compile_to=compile_to)
-    result = (
-        bytes(compilation.vmfb)
-        if compile_to == "vmfb"
-        else compilation.text(compile_to, debug_info=debug_info)
-    )
+    result = bytes(compilation.vmfb) if compile_to == "vmfb" else compilation.text(compile_to, debug_info=debug_info)
     write(output, result)
     if timing:
         seconds = {str(phase): float(spent) for phase, spent in dict(compilation.timing).items()}

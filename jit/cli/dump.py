@@ -59,9 +59,7 @@ def _signature(convention: str) -> str:
 
     def spell(items: tuple[Any, ...]) -> str:
         return ", ".join(
-            f"({', '.join(_TYPES[code] for code in item.codes)})..."
-            if isinstance(item, Span)
-            else _TYPES[item]
+            f"({', '.join(_TYPES[code] for code in item.codes)})..." if isinstance(item, Span) else _TYPES[item]
             for item in items
         )
 
@@ -76,10 +74,7 @@ def _metadata(module: ModuleDef, names: list[str]) -> Iterator[str]:
     )
     yield from _section(
         "imports",
-        [
-            f"{item.full_name}{_signature(item.signature.calling_convention)}"
-            for item in module.imported_functions
-        ],
+        [f"{item.full_name}{_signature(item.signature.calling_convention)}" for item in module.imported_functions],
     )
     yield "exports"
     for n, export in enumerate(module.exported_functions):

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from pyiree.cli.output import print_rows
 
+_DEVICES = {
+    "local-task": "worker threads, one for each CPU of this process",
+    "local-sync": "the calling thread",
+    "null": "nothing runs; programs load and time without their kernels",
+}
+
 
 def devices(as_json: bool) -> None:
     """Lists the runtime's devices."""
     from pyiree.runtime.hal import registry
 
-    print_rows(
-        ("DEVICE", "WHAT IT IS"), [(item.name, item.description) for item in registry.drivers()], as_json
-    )
+    rows = [(name, _DEVICES.get(name, "registered by a plugin")) for name in registry.driver_names()]
+    print_rows(("DEVICE", "WHAT RUNS KERNELS"), rows, as_json)
 
 
 def targets(as_json: bool) -> None:

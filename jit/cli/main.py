@@ -20,15 +20,11 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Compiles StableHLO to IREE modules and runs them, all in Python.",
 )
-cache_app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Looks after the compilation cache."
-)
+cache_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Looks after the compilation cache.")
 app.add_typer(cache_app, name="cache")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Module = Annotated[
-    Path | None, typer.Argument(metavar="[MODULE]", help="The .vmfb file.", show_default=False)
-]
+Module = Annotated[Path | None, typer.Argument(metavar="[MODULE]", help="The .vmfb file.", show_default=False)]
 ModuleFlag = Annotated[Path | None, typer.Option("--module", help="The .vmfb file, as a flag.")]
 Function = Annotated[str, typer.Option("--function", help="The exported function.")]
 Inputs = Annotated[
@@ -41,18 +37,12 @@ Device = Annotated[str, typer.Option("--device", help="The device, see `pyiree d
 @app.command("compile")
 def compile_command(
     source: Annotated[str, typer.Argument(help="The file to compile; - is standard input.")],
-    output: Annotated[
-        str, typer.Option("-o", "--output", help="Where the result goes; - is standard output.")
-    ] = "-",
-    compile_from: Annotated[
-        str, typer.Option("--compile-from", help="The phase of the source.")
-    ] = "stablehlo",
+    output: Annotated[str, typer.Option("-o", "--output", help="Where the result goes; - is standard output.")] = "-",
+    compile_from: Annotated[str, typer.Option("--compile-from", help="The phase of the source.")] = "stablehlo",
     compile_to: Annotated[str, typer.Option("--compile-to", help="The phase to stop after.")] = "vmfb",
     target_cpu: Annotated[
         str | None,
-        typer.Option(
-            "--target-cpu", "--iree-llvmcpu-target-cpu", help="host, generic, or a name LLVM knows."
-        ),
+        typer.Option("--target-cpu", "--iree-llvmcpu-target-cpu", help="host, generic, or a name LLVM knows."),
     ] = None,
     timing: Annotated[bool, typer.Option("--timing", help="Tell the seconds of each phase.")] = False,
     debug_info: Annotated[bool, typer.Option("--debug-info", help="Print source locations in text.")] = False,
@@ -103,9 +93,7 @@ def benchmark_command(
 def dump_command(
     module: Module = None,
     module_flag: ModuleFlag = None,
-    function: Annotated[
-        str | None, typer.Option("--function", help="Disassemble this function only.")
-    ] = None,
+    function: Annotated[str | None, typer.Option("--function", help="Disassemble this function only.")] = None,
     what: Annotated[str, typer.Option("--output", help="all, metadata or disassembly.")] = "all",
     as_json: Json = False,
 ) -> None:
@@ -121,9 +109,7 @@ def opt_command(
     pass_pipeline: Annotated[
         str | None, typer.Option("--pass-pipeline", help="The passes as text, such as builtin.module(cse).")
     ] = None,
-    output: Annotated[
-        str, typer.Option("-o", "--output", help="Where the result goes; - is standard output.")
-    ] = "-",
+    output: Annotated[str, typer.Option("-o", "--output", help="Where the result goes; - is standard output.")] = "-",
     list_passes: Annotated[bool, typer.Option("--list-passes", help="List the passes.")] = False,
     print_after: Annotated[
         str | None, typer.Option("--print-ir-after", help="Pass names, or all: print the IR after them.")
@@ -180,9 +166,7 @@ def cache_path() -> None:
 
 @cache_app.command("prune")
 def cache_prune(
-    max_size: Annotated[
-        str | None, typer.Option("--max-size", help="Such as 500MB; else the setting.")
-    ] = None,
+    max_size: Annotated[str | None, typer.Option("--max-size", help="Such as 500MB; else the setting.")] = None,
     older_than: Annotated[float | None, typer.Option("--older-than", help="Days without use.")] = None,
     as_json: Json = False,
 ) -> None:

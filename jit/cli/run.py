@@ -13,9 +13,7 @@ from pyiree.cli.output import CommandError, print_json, print_mapping
 from pyiree.cli.tensors import format_tensor, parse_tensor
 
 
-def run(
-    module: Path, function: str, inputs: list[str], outputs: list[str], device: str, as_json: bool
-) -> None:
+def run(module: Path, function: str, inputs: list[str], outputs: list[str], device: str, as_json: bool) -> None:
     """Calls the function once; results are printed unless `outputs` says where they go."""
     call = _function(module, function, device)
     results = _as_list(call(*[parse_tensor(text) for text in inputs]))
@@ -36,9 +34,7 @@ def run(
             print(f"result[{n}]: hal.buffer_view\n{format_tensor(array)}")
 
 
-def benchmark(
-    module: Path, function: str, inputs: list[str], seconds: float, device: str, as_json: bool
-) -> None:
+def benchmark(module: Path, function: str, inputs: list[str], seconds: float, device: str, as_json: bool) -> None:
     """Calls the function for some time and tells how long a call takes, results waited for."""
     call = _function(module, function, device)
     arguments = [parse_tensor(text) for text in inputs]
@@ -70,9 +66,7 @@ def _function(module: Path, function: str, device: str) -> Callable[..., Any]:
     try:
         return loaded[function]
     except KeyError:
-        raise CommandError(
-            f"{module} exports no function {function!r}; it has {', '.join(loaded.exports)}"
-        ) from None
+        raise CommandError(f"{module} exports no function {function!r}; it has {', '.join(loaded.exports)}") from None
 
 
 def _as_list(results: Any) -> list[Any]:

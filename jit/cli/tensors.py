@@ -39,7 +39,10 @@ def parse_tensor(text: str) -> np.ndarray:
     if values.startswith("@"):
         flat = np.fromfile(Path(values[1:]), dtype)
     else:
-        flat = np.array([_value(word, dtype, text) for word in words] or [0], dtype)
+        try:
+            flat = np.array([_value(word, dtype, text) for word in words] or [0], dtype)
+        except OverflowError as error:
+            raise CommandError(f"--input={text}: {error}") from None
     count = int(np.prod(shape, dtype=np.int64))
     if flat.size == 1:
         return np.full(shape, flat[0], dtype)

@@ -1,0 +1,87 @@
+"""Settings: attribute and environment variable of one name, checked."""
+
+from pathlib import Path
+
+import pytest
+from pyiree import config
+from pyiree.errors import ConfigError
+
+
+@pytest.fixture
+def setting():
+    """Sets attributes for one test."""
+    names = []
+
+    def assign(name, value):
+        names.append(name)
+        setattr(config, name, value)
+
+    yield assign
+    for name in set(names) & set(vars(config)):
+        delattr(config, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("cache", "off", False),
+        ("cache", "1", True),
+        ("cache_dir", "/somewhere", Path("/somewhere")),
+        ("cache_max_size", "500000000", 500_000_000),
+        ("cache_max_size", "1.5GB", 1_500_000_000),
+        ("cache_max_size", "2 MiB", 2 * 2**20),
+        ("cpu", "x86-64-v3", "x86-64-v3"),
+        ("threads", "3", 3),
+        ("dump", "/dumps", Path("/dumps")),
+        ("print_after", "cse, canonicalize", ("cse", "canonicalize")),
+        ("log", "all", ("misses", "compiles", "cache")),
+        ("log", "cache", ("cache",)),
+        ("verify", "yes", True),
+    ],
+)
+def test_environment_and_attribute_mean_the_same(monkeypatch, setting, name, text, value):
+    monkeypatch.setenv(config.variable(name), text)
+    assert getattr(config, name) == value
+    monkeypatch.delenv(config.variable(name))
+    setting(name, text)
+    assert getattr(config, name) == value
+
+
+@pytest.mark.parametrize("name", config.SETTINGS)
+def test_every_setting_has_a_default_and_a_meaning(monkeypatch, name):
+    monkeypatch.delenv(config.variable(name), raising=False)
+    assert getattr(config, name) == config.SETTINGS[name].default
+    assert config.SETTINGS[name].meaning
+
+
+def test_an_attribute_outranks_the_environment(monkeypatch, setting):
+    monkeypatch.setenv("PYIREE_THREADS", "2")
+    setting("threads", 4)
+    assert config.threads == 4
+    del config.threads
+    assert config.threads == 2
+
+
+def test_an_empty_variable_is_none(monkeypatch):
+    monkeypatch.setenv("PYIREE_CACHE_DIR", "")
+    monkeypatch.setenv("PYIREE_THREADS", "")
+    assert config.cache_dir is None and config.threads == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("cache", "maybe"), ("cache_max_size", "much"), ("threads", "-1"), ("threads", "x"), ("log", "everything")],
+)
+def test_wrong_values_are_named(monkeypatch, setting, name, value):
+    monkeypatch.setenv(config.variable(name), value)
+    with pytest.raises(ConfigError, match=f"{config.variable(name)} = '{value}': "):
+        getattr(config, name)
+    with pytest.raises(ConfigError, match=config.variable(name)):
+        setting(name, value)
+
+
+def test_unknown_settings_are_refused(setting):
+    with pytest.raises(AttributeError, match="no setting 'cachedir'; there are cache, cache_dir"):
+        setting("cachedir", "/x")
+    with pytest.raises(AttributeError, match="no setting"):
+        config.cachedir  # noqa: B018

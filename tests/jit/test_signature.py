@@ -1,0 +1,75 @@
+"""Static arguments apart, names of leaves, and the difference of two signatures in words."""
+
+import jax
+import numpy as np
+import pytest
+from pyiree.jax_internals import jit_arguments
+from pyiree.signature import ArgumentSplitter, explain_miss, leaf_type, signature_of
+
+X = np.ones((2, 3), np.float32)
+
+
+def splitter(function, **options):
+    return ArgumentSplitter(function, jit_arguments(jax.jit(function, **options)))
+
+
+def f(a, b, *rest, c=None, **more):
+    return a
+
+
+@pytest.mark.parametrize(
+    ("options", "args", "kwargs"),
+    [
+        ({}, (X, [X, X]), {"c": X}),
+        ({"static_argnums": 0}, (1, X), {}),
+        ({"static_argnums": (0, 2)}, (1, X, 2, X), {"c": X}),
+        ({"static_argnums": 1}, (X, "s", X), {}),
+        ({"static_argnames": ("c", "d")}, (X, X), {"c": "s", "d": 1, "e": X}),
+        ({"static_argnums": -1}, (X, X, 3), {}),
+        ({}, (), {}),
+    ],
+)
+def test_join_is_the_inverse_of_split(options, args, kwargs):
+    s = splitter(f, **options)
+    arguments = s.split(args, kwargs)
+    assert all(leaf is X for leaf in arguments.leaves)
+    got = s.join(arguments, arguments.leaves)
+    assert jax.tree.structure(got) == jax.tree.structure((args, kwargs))
+    assert all(a is b for a, b in zip(jax.tree.leaves(got), jax.tree.leaves((args, kwargs))))
+
+
+def test_leaf_names():
+    s = splitter(f, static_argnums=1)
+    arguments = s.split(({"w": [X, X]}, 0, X, X), {"c": (X,), "z": X})
+    assert s.leaf_names(arguments) == ["a['w'][0]", "a['w'][1]", "rest[0]", "rest[1]", "c[0]", "z"]
+    nameless = splitter(max)
+    assert nameless.leaf_names(nameless.split((X, X), {})) == ["argument 0", "argument 1"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [True, 3, 2.5, 1j, X, np.float32(2), np.arange(3), X.astype(float), jax.numpy.asarray(2.0), jax.random.key(0)],
+)  # fmt: skip
+def test_leaf_types_are_jax_s(value):
+    got, want = leaf_type(value), jax.typeof(jax.jit(lambda x: x)(value))
+    traced = jax.tree.leaves(jax.jit(lambda x: x).trace(value).in_avals)[0]
+    assert (got.shape, got.dtype, got.weak_type) == (traced.shape, traced.dtype, traced.weak_type)
+    assert got.shape == want.shape and got.dtype == want.dtype
+
+
+@pytest.mark.parametrize("value", ["text", object(), np.array(["a"]), np.array([None]), np.datetime64("2020-01-01")])
+def test_what_is_no_array_has_no_type(value):
+    assert leaf_type(value) is None
+
+
+def test_the_nearest_signature_is_compared():
+    s = splitter(f)
+
+    def signature(*args):
+        arguments = s.split(args, {})
+        return signature_of(arguments, [leaf_type(leaf) for leaf in arguments.leaves], ())
+
+    names = s.leaf_names(s.split((X, X), {}))
+    known = [signature(X[0], X[0]), signature(X, X[0]), signature(X[0], X[0], X)]
+    assert explain_miss(signature(X, X), known, names) == "b: float32[3] -> float32[2,3]"
+    assert explain_miss(signature(X, X), [], names) == "first call"
