@@ -7,31 +7,43 @@ IREE's library query and imports nothing; what kernels call beyond each other co
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from pyiree.compiler.errors import CompileError
 from pyiree.runtime.vmfb.abi import LIBRARY_QUERY_SYMBOL
 
 from .elf.link import link
 from .llvm import library
 from .llvm.executable_library import EntryPoint, library_module
-from .llvm.objects import ObjectCache, Unit, compile_object, compile_objects
+from .llvm.objects import KERNEL_SYMBOL, ObjectCache, Unit, compile_objects
 from .target import Target
 
 
 def build_executable(
     name: str,
     entry_points: Sequence[EntryPoint],
-    units: Sequence[Unit | str],
+    kernels: Sequence[Unit | str],
     target: Target,
     cache: ObjectCache | None = None,
 ) -> bytes:
-    """Compiles the units (cached, side by side) and links them; equal units become one, so their symbols must
-    say what they are."""
-    distinct = list(dict.fromkeys(u if isinstance(u, Unit) else Unit(u) for u in units))
-    objects = compile_objects(distinct, target, cache)
-    tables = compile_object(library_module(name, entry_points, target), target)
+    """Compiles the kernels, cached and side by side, and links them with the tables of their entry points.
+
+    An entry point names a kernel by its unit's `symbol`; kernels of equal text become one. A unit without a
+    symbol keeps the names that its text gives."""
+    distinct: dict[tuple[str, bool], Unit] = {}
+    stands_for: dict[str, str] = {}
+    for kernel in kernels:
+        unit = Unit(kernel) if isinstance(kernel, str) else kernel
+        first = distinct.setdefault((unit.text, unit.optimize), unit)
+        if unit.symbol and stands_for.setdefault(unit.symbol, first.symbol) != first.symbol:
+            raise CompileError(f"two kernels of {name} have the symbol {unit.symbol}")
+    entry_points = [replace(e, symbol=stands_for.get(e.symbol, e.symbol)) for e in entry_points]
+    tables = Unit(library_module(name, entry_points, target))
+    units = list(distinct.values())
     return link(
-        [tables, *objects],
+        compile_objects([tables, *units], target, cache),
         [LIBRARY_QUERY_SYMBOL],
         lambda symbol: library.object_of(symbol, target, cache),
-        [f"tables of {name}", *(f"kernel module {k} of {name}" for k in range(len(objects)))],
+        [f"the tables of {name}", *(f"kernel {unit.symbol or k} of {name}" for k, unit in enumerate(units))],
+        [{}, *({KERNEL_SYMBOL: unit.symbol} if unit.symbol else {} for unit in units)],
     )

@@ -17,7 +17,7 @@ undefined symbol.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -96,12 +96,14 @@ def link(
     exports: Sequence[str],
     resolve: Resolve | None = None,
     labels: Sequence[str] | None = None,
+    renamed: Sequence[Mapping[str, str]] | None = None,
 ) -> bytes:
-    """One shared object. `labels` name the objects in error messages."""
+    """One shared object. `labels` name the objects in error messages; `renamed` gives, object by object, other
+    names to global symbols, so that objects made alike can be linked together."""
     labels = labels or [f"object {k}" for k in range(len(objects))]
-    return _Link([read_object(data, label) for data, label in zip(objects, labels, strict=True)]).run(
-        exports, resolve
-    )
+    renamed = renamed or [{}] * len(objects)
+    files = [read_object(*parts) for parts in zip(objects, labels, renamed, strict=True)]
+    return _Link(files).run(exports, resolve)
 
 
 class _Link:
@@ -149,9 +151,7 @@ class _Link:
                 data = resolve(name) if resolve is not None else None
                 if data is None:
                     users = ", ".join(sorted(missing[name]))
-                    raise CompileError(
-                        f"undefined symbol {name}, used by {users}; executables import nothing"
-                    )
+                    raise CompileError(f"undefined symbol {name}, used by {users}; executables import nothing")
                 file = read_object(data, f"library object of {name}")
                 self.files.append(file)
                 self._define(file)
@@ -189,9 +189,7 @@ class _Link:
         if symbol.binding != STB_LOCAL and symbol.name in self.globals:
             file, section, value, _ = self.globals[symbol.name]
         if section == SHN_ABS or (id(file), section) not in self.parts:
-            raise CompileError(
-                f"{where} refers to {symbol.name or 'a symbol'}, which is not in a loaded section"
-            )
+            raise CompileError(f"{where} refers to {symbol.name or 'a symbol'}, which is not in a loaded section")
         return self.parts[id(file), section], value
 
     # -- layout
@@ -317,9 +315,7 @@ class _Link:
                 at = f"{where}+{relocation.offset:#x}"
                 raise CompileError(f"{at}: {kind.name} does not reach its target") from None
 
-    def _fill_tables(
-        self, tables: dict[str, _Part], exports: list[str], sections: list[_OutputSection]
-    ) -> None:
+    def _fill_tables(self, tables: dict[str, _Part], exports: list[str], sections: list[_OutputSection]) -> None:
         tables[".dynstr"].data[:] = _name_table(exports)
         numbers = {id(part): k for k, s in enumerate(sections, 1) for part in s.parts}
         symbols, name_at = bytearray(SYMBOL.size), 1
@@ -332,9 +328,7 @@ class _Link:
         tables[".dynsym"].data[:] = symbols
         # One bucket, whose chain goes through every symbol.
         chain = [0, *range(2, len(exports) + 1), 0][: len(exports) + 1]
-        tables[".hash"].data[:] = struct.pack(
-            f"<{3 + len(chain)}I", 1, len(chain), 1 if exports else 0, *chain
-        )
+        tables[".hash"].data[:] = struct.pack(f"<{3 + len(chain)}I", 1, len(chain), 1 if exports else 0, *chain)
         relative = RELATIVE[self.machine]
         tables[".rela.dyn"].data[:] = b"".join(
             RELA.pack(place.address + at, relative, target.address + value)
@@ -382,14 +376,10 @@ class _Link:
             memory = last.address + last.size - address
             in_file = memory - (last.size if last.is_nobits else 0)
             flags = {_READ: _R, _CODE: _R | _X}.get(segment.kind, _R | _W)
-            headers.append(
-                _PROGRAM.pack(_PT_LOAD, flags, start, address, address, in_file, memory, self.page)
-            )
+            headers.append(_PROGRAM.pack(_PT_LOAD, flags, start, address, address, in_file, memory, self.page))
             if segment.kind == _RELRO:
                 d = last  # .dynamic always closes this segment
-                extra.append(
-                    _PROGRAM.pack(_PT_DYNAMIC, _R | _W, d.offset, d.address, d.address, d.size, d.size, 8)
-                )
+                extra.append(_PROGRAM.pack(_PT_DYNAMIC, _R | _W, d.offset, d.address, d.address, d.size, d.size, 8))
                 # Whole pages are protected; nothing else lives in the rest of the last one.
                 protected = _align(address + memory, self.page) - address
                 extra.append(_PROGRAM.pack(_PT_GNU_RELRO, _R, start, address, address, in_file, protected, 1))

@@ -8,6 +8,8 @@ an error here.
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from pyiree.compiler.errors import CompileError
@@ -28,6 +30,8 @@ HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 SECTION = struct.Struct("<IIQQQQIIQQ")
 SYMBOL = struct.Struct("<IBBHQQ")
 RELA = struct.Struct("<QQq")
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class Symbol(NamedTuple):
@@ -67,8 +71,8 @@ class ObjectFile(NamedTuple):
     symbols: list[Symbol]
 
 
-def read_object(data: bytes, label: str) -> ObjectFile:
-    """`label` names the object in error messages."""
+def read_object(data: bytes, label: str, renamed: Mapping[str, str] = _NOTHING) -> ObjectFile:
+    """`label` names the object in error messages; `renamed` gives global symbols other names."""
     if len(data) < HEADER.size or data[:6] != b"\x7fELF\x02\x01":
         raise CompileError(f"{label} is not a little-endian ELF64 object")
     (_, kind, machine, _, _, _, table, _, _, _, _, entry, count, names_at) = HEADER.unpack_from(data)
@@ -82,13 +86,11 @@ def read_object(data: bytes, label: str) -> ObjectFile:
     for index, header in enumerate(headers):
         name, kind, flags = _string(strings, header[0]), header[1], header[2]
         if kind == SHT_SYMTAB:
-            symbols = _read_symbols(_content(data, header), _content(data, headers[header[6]]), label)
+            symbols = _read_symbols(_content(data, header), _content(data, headers[header[6]]), label, renamed)
         if not flags & SHF_ALLOC or kind == SHT_X86_64_UNWIND or name == ".eh_frame":
             continue
         if flags & SHF_TLS:
-            raise CompileError(
-                f"{label} has thread-local data ({name}), which the executable loader does not take"
-            )
+            raise CompileError(f"{label} has thread-local data ({name}), which the executable loader does not take")
         constructors = kind in (SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY)
         if constructors or name.startswith((".ctors", ".dtors")):
             raise CompileError(f"{label} has constructors ({name}); kernels may not have any")
@@ -107,15 +109,14 @@ def read_object(data: bytes, label: str) -> ObjectFile:
     return ObjectFile(label, machine, sections, symbols)
 
 
-def _read_symbols(table: bytes, strings: bytes, label: str) -> list[Symbol]:
+def _read_symbols(table: bytes, strings: bytes, label: str, renamed: Mapping[str, str]) -> list[Symbol]:
     symbols = []
     for name_at, info, _, section, value, _ in SYMBOL.iter_unpack(table):
         name, kind = _string(strings, name_at), info & 15
         if kind in (STT_TLS, STT_GNU_IFUNC) or section == SHN_COMMON:
-            raise CompileError(
-                f"{label}: symbol {name} is thread-local, indirect or common, which is not supported"
-            )
-        symbols.append(Symbol(name, info >> 4, section, value))
+            raise CompileError(f"{label}: symbol {name} is thread-local, indirect or common, which is not supported")
+        binding = info >> 4
+        symbols.append(Symbol(name if binding == STB_LOCAL else renamed.get(name, name), binding, section, value))
     return symbols
 
 

@@ -72,9 +72,7 @@ class _Library:
             try:
                 function = getattr(handle, "LLVMPY_" + name)
             except AttributeError:
-                raise CompileError(
-                    f"this llvmlite has no function LLVMPY_{name}; pyiree needs llvmlite 0.50"
-                ) from None
+                raise CompileError(f"this llvmlite has no function LLVMPY_{name}; pyiree needs llvmlite 0.50") from None
             function.restype, function.argtypes = result, arguments
             setattr(self, name, function)
         self.version = ".".join(map(str, llvm.llvm_version_info))

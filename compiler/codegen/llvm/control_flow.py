@@ -63,9 +63,7 @@ class For(_Carried):
         fn, start, stop = self.fn, self.start, self.stop
         known = start.const is not None and stop.const is not None
         self._straight = (
-            known
-            and self.step.const is not None
-            and start.const < stop.const <= start.const + self.step.const
+            known and self.step.const is not None and start.const < stop.const <= start.const + self.step.const
         )
         if self._straight:  # exactly one iteration: no loop is needed
             self.index, self.carried = start, self._initial
@@ -97,9 +95,7 @@ class For(_Carried):
         fn.cond_br(again, self._head, self._exit, self._metadata)
         at = self._first_phi
         pre = self._preheader
-        for phi, first, last in zip(
-            [self.index, *self.carried], [self.start, *self._initial], [following, *values]
-        ):
+        for phi, first, last in zip([self.index, *self.carried], [self.start, *self._initial], [following, *values]):
             fn.lines[at] = f"  {phi.ref} = phi {phi.ty} [ {first.ref}, %{pre} ], [ {last.ref}, %{latch} ]"
             at += 1
         fn.block(self._exit)

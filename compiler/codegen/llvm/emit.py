@@ -25,7 +25,7 @@ class Module:
         self.target = target
         self.functions: list[Function] = []
         self.globals: list[str] = []
-        self._declarations: dict[str, str] = {}
+        self.declarations: dict[str, str] = {}
         self._metadata: list[str] = []
         self._strings: dict[bytes, Value] = {}
         self._named_metadata: dict[str, str] = {}
@@ -51,30 +51,22 @@ class Module:
         self.functions.append(function)
         return function
 
-    def declare(
-        self, name: str, ret: str, args: Sequence[str], attrs: str = "", hidden: bool = True
-    ) -> Declaration:
+    def declare(self, name: str, ret: str, args: Sequence[str], attrs: str = "", hidden: bool = True) -> Declaration:
         """Declares a function of another object of the same library (hidden: addressed without a GOT)."""
-        if name not in self._declarations:
+        if name not in self.declarations:
             visibility = "hidden " if hidden and not name.startswith("llvm.") else ""
-            self._declarations[name] = (
-                f"declare {visibility}{ret} @{name}({', '.join(args)}) {attrs}".rstrip()
-            )
+            self.declarations[name] = f"declare {visibility}{ret} @{name}({', '.join(args)}) {attrs}".rstrip()
         return Declaration(name, ret, tuple(args))
 
     # -- constants in read-only memory
 
-    def constant(
-        self, name: str, ty: str, init: str, align: int = 8, linkage: str = "private unnamed_addr"
-    ) -> Value:
+    def constant(self, name: str, ty: str, init: str, align: int = 8, linkage: str = "private unnamed_addr") -> Value:
         """A constant global with LLVM's own text for its type and initializer; its value is the address."""
         self.globals.append(f"@{name} = {linkage} constant {ty} {init}, align {align}")
         return Value(f"@{name}", PTR)
 
     def constant_bytes(self, name: str, data: bytes, align: int = 64) -> Value:
-        return self.constant(
-            name, f"[{len(data)} x i8]", 'c"' + "".join([_ESCAPED[b] for b in data]) + '"', align
-        )
+        return self.constant(name, f"[{len(data)} x i8]", 'c"' + "".join([_ESCAPED[b] for b in data]) + '"', align)
 
     def constant_array(self, name: str, ty: str, values: Iterable, align: int = 64) -> Value:
         """An array of numbers of one scalar type."""
@@ -122,7 +114,7 @@ class Module:
                 f'target triple = "{self.target.triple}"',
             ]
         parts += self.globals
-        parts += self._declarations.values()
+        parts += self.declarations.values()
         parts += [f.text() for f in self.functions]
         parts.append(f"attributes #0 = {{ {self._attributes} }}")
         parts += [f"!{k} = {node}" for k, node in enumerate(self._metadata)]

@@ -35,7 +35,7 @@ _SOURCE_LOCATION = StructLayout(16, {"line": (0, "u32"), "path_length": (4, "u32
 
 @dataclass(frozen=True)
 class EntryPoint:
-    """What the runtime is told of one kernel. `symbol` names its function in its object, `name` is shown."""
+    """What the runtime is told of one kernel. `symbol` is that of its `objects.Unit`, `name` is shown."""
 
     symbol: str
     name: str
@@ -61,9 +61,7 @@ def library_module(name: str, entry_points: Sequence[EntryPoint], target) -> str
         "header": header,
         "export_count": count,
         "export_functions": m.pointer_table("functions", kernels),
-        "export_attributes": _array(
-            m, "attributes", DISPATCH_ATTRIBUTES, [_attributes(e) for e in entry_points]
-        ),
+        "export_attributes": _array(m, "attributes", DISPATCH_ATTRIBUTES, [_attributes(e) for e in entry_points]),
         "export_names": m.pointer_table("names", [m.string(e.name) for e in entry_points]),
     }
     if any(e.source is not None for e in entry_points):

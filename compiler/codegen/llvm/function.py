@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from pyiree.compiler.errors import CompileError
+
 from .control_flow import For, If, While
 from .rounding import round_to_bfloat
 from .values import (
@@ -35,6 +37,9 @@ from .values import (
     with_elem,
     zero,
 )
+
+# Workers may have small stacks; anything larger is local memory or a transient buffer.
+MAX_STACK_BYTES = 16 << 10
 
 
 class Declaration:
@@ -60,6 +65,7 @@ class Function:
         self.is_open = True  # false once the current block has a terminator
         self._allocas: list[str] = []
         self._count = 0
+        self._stack_bytes = 0
         self._signature: list[str] = []
         self._prefix = f"define {linkage + ' ' if linkage else ''}{ret} @{name}"
         self._attrs = attrs + " " if attrs else ""
@@ -228,8 +234,12 @@ class Function:
     def fma(self, a, b, c) -> Value:
         """a * b + c, rounded once. Slow (a library call a lane) where the target has no FMA: ask
         `target.has_fma`."""
-        ty = next(v.ty for v in (a, b, c) if v.__class__ is Value)
-        return self.intrinsic("fma", *[v if v.__class__ is Value else const(v, ty) for v in (a, b, c)])
+        if not (a.__class__ is b.__class__ is c.__class__ is Value):
+            ty = next(v.ty for v in (a, b, c) if v.__class__ is Value)
+            a, b, c = (v if v.__class__ is Value else const(v, ty) for v in (a, b, c))
+        if not (a.ty == b.ty == c.ty):
+            raise TypeError(f"fma of types {a.ty}, {b.ty} and {c.ty} in @{self.name}")
+        return self.intrinsic("fma", a, b, c)
 
     def ldexp(self, x: Value, exponent: Value) -> Value:
         name = f"llvm.ldexp.{suffix(x.ty)}.{suffix(exponent.ty)}"
@@ -247,9 +257,7 @@ class Function:
 
     def select(self, condition: Value, x, y) -> Value:
         x, y = self._pair(x, y)
-        return self.value(
-            x.ty, f"select {condition.ty} {condition.ref}, {x.ty} {x.ref}, {y.ty} {y.ref}", "select"
-        )
+        return self.value(x.ty, f"select {condition.ty} {condition.ref}, {x.ty} {x.ref}, {y.ty} {y.ref}", "select")
 
     # -- casts: the target may be given as an element type; it gets the operand's lanes
 
@@ -322,23 +330,17 @@ class Function:
         if index.const == 0 and lanes(index.ty) == 1:
             return base
         result = vec(lanes(index.ty), PTR)
-        return self.value(
-            result, f"getelementptr inbounds {ty}, ptr {base.ref}, {index.ty} {index.ref}", "ptr"
-        )
+        return self.value(result, f"getelementptr inbounds {ty}, ptr {base.ref}, {index.ty} {index.ref}", "ptr")
 
     def load(self, ty: str, pointer: Value, align: int = 0, nontemporal: bool = False) -> Value:
         """Loads `ty`; align 0 means that of one element."""
         tail = self._nontemporal() if nontemporal else ""
-        return self.value(
-            ty, f"load {ty}, ptr {pointer.ref}, align {align or element_bytes(ty)}{tail}", "load"
-        )
+        return self.value(ty, f"load {ty}, ptr {pointer.ref}, align {align or element_bytes(ty)}{tail}", "load")
 
     def store(self, value: Value, pointer: Value, align: int = 0, nontemporal: bool = False) -> None:
         ty = value.ty
         tail = self._nontemporal() if nontemporal else ""
-        self.lines.append(
-            f"  store {ty} {value.ref}, ptr {pointer.ref}, align {align or element_bytes(ty)}{tail}"
-        )
+        self.lines.append(f"  store {ty} {value.ref}, ptr {pointer.ref}, align {align or element_bytes(ty)}{tail}")
 
     def _nontemporal(self) -> str:
         return f", !nontemporal {self.module.shared_metadata('!{i32 1}')}"
@@ -377,9 +379,7 @@ class Function:
                 f"{mask.ty} {mask.ref})"
             )
 
-    def gather(
-        self, ty: str, pointers: Value, mask: Value | None = None, other: Value | None = None
-    ) -> Value:
+    def gather(self, ty: str, pointers: Value, mask: Value | None = None, other: Value | None = None) -> Value:
         """Loads one element per lane of a pointer vector (several times slower than a plain load)."""
         if lanes(ty) == 1:
             return self.masked_load(ty, pointers, mask, other)
@@ -395,7 +395,10 @@ class Function:
         )
 
     def alloca(self, ty: str, count: int = 1, align: int = 64) -> Value:
-        """Stack memory for `count` of `ty`, allocated once in the entry block."""
+        """Stack memory for `count` of `ty`, allocated once in the entry block; small things only."""
+        self._stack_bytes += count * lanes(ty) * element_bytes(ty)
+        if self._stack_bytes > MAX_STACK_BYTES:
+            raise CompileError(f"@{self.name} needs more than {MAX_STACK_BYTES} bytes of stack")
         self._count = n = self._count + 1
         self._allocas.append(f"  %stack.{n} = alloca {ty}, i64 {count}, align {align}")
         return Value(f"%stack.{n}", PTR)
@@ -429,9 +432,7 @@ class Function:
         if x.is_constant and x.ref[0] != "@":
             return zero(ty) if x.ref == "zeroinitializer" else Value(f"splat ({x.ty} {x.ref})", ty, x.const)
         one = self.value(ty, f"insertelement {ty} poison, {x.ty} {x.ref}, i64 0", "splat")
-        return self.value(
-            ty, f"shufflevector {ty} {one.ref}, {ty} poison, <{count} x i32> zeroinitializer", "splat"
-        )
+        return self.value(ty, f"shufflevector {ty} {one.ref}, {ty} poison, <{count} x i32> zeroinitializer", "splat")
 
     def shuffle(self, x: Value, y: Value | None, indices: Sequence[int]) -> Value:
         """Lanes of x, then of y, picked by index (-1: don't care)."""
@@ -506,7 +507,8 @@ class Function:
 
     def call_intrinsic(self, name: str, ret: str, *args: Value, flags: str = "") -> Value:
         """An intrinsic by its full name."""
-        self.module.declare(name, ret, [a.ty for a in args])
+        if name not in self.module.declarations:
+            self.module.declare(name, ret, [a.ty for a in args])
         return self._call(name, ret, args, flags)
 
     def call(self, callee: Function | Declaration, *args: Value) -> Value:
@@ -527,9 +529,7 @@ class Function:
 
     # -- control flow
 
-    def for_(
-        self, start, stop, step=1, carried: Iterable[Value] = (), name: str = "i", unroll: bool = True
-    ) -> For:
+    def for_(self, start, stop, step=1, carried: Iterable[Value] = (), name: str = "i", unroll: bool = True) -> For:
         """`with f.for_(0, n, 16, carried=[acc], name="k") as loop:` runs for index in range(start, stop,
         step).
 

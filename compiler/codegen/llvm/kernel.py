@@ -5,7 +5,7 @@ functions in the module. The exported one has IREE's dispatch signature, makes s
 kept, loads exactly what the body asked for and calls it; the body gets these as arguments, so that
 `noalias` can hold for bindings.
 
-    kernel = Kernel(module, "softmax_0")
+    kernel = Kernel(module)
     x, out = kernel.binding(0, "noalias readonly"), kernel.binding(1, "noalias")
     rows = kernel.constant(0)
     f = kernel.body                     # an emit.Function: write instructions here
@@ -22,6 +22,7 @@ from pyiree.runtime.vmfb.abi import DISPATCH_STATE, WORKGROUP_STATE, StructLayou
 from ..target import AARCH64
 from .emit import Module
 from .function import Function
+from .objects import KERNEL_SYMBOL
 from .values import I32, I64, PTR, VOID, Value, bits, const, i64
 
 MAX_BINDINGS = 48
@@ -33,13 +34,12 @@ _AARCH64_FLUSH = (1 << 24) | (1 << 19)
 
 
 class Kernel:
-    """A kernel under construction. `symbol` is the name by which the executable library finds it.
+    """A kernel under construction. By default every kernel has the same symbol, and `Unit.symbol` tells them apart.
 
     Asking twice for the same thing gives the same Value; order and gaps do not matter.
     """
 
-    def __init__(self, module: Module, symbol: str):
-        self.symbol = symbol
+    def __init__(self, module: Module, symbol: str = KERNEL_SYMBOL):
         self._module = module
         # noinline: the floating-point mode is set around the body, and nothing may move across that.
         self.body = module.function(f"{symbol}.body", [], VOID, "internal", "noinline")
@@ -62,7 +62,7 @@ class Kernel:
         """The address of a binding, its offset included. attrs: "noalias" when no other binding of the
         dispatch overlaps what is written here, "readonly", "align 64"."""
         if index >= MAX_BINDINGS:
-            raise CompileError(f"{self.symbol} has more than {MAX_BINDINGS} bindings")
+            raise CompileError(f"a kernel has more than {MAX_BINDINGS} bindings")
         self._bindings = max(self._bindings, index + 1)
         ty = f"ptr {attrs}".rstrip()
         return self._ask(f"binding{index}", ty, lambda: self._element("binding_pointers", PTR, index))
@@ -74,7 +74,7 @@ class Kernel:
     def constant(self, index: int) -> Value:
         """A push constant (i32)."""
         if index >= MAX_CONSTANTS:
-            raise CompileError(f"{self.symbol} has more than {MAX_CONSTANTS} push constants")
+            raise CompileError(f"a kernel has more than {MAX_CONSTANTS} push constants")
         self._constants = max(self._constants, index + 1)
         return self._ask(f"constant{index}", I32, lambda: self._element("constants", I32, index))
 
@@ -96,9 +96,7 @@ class Kernel:
 
     def local_memory(self) -> Value:
         """The workgroup's scratch memory, of the size that the entry point declares."""
-        return self._ask(
-            "local_memory", PTR, lambda: self._field("workgroup", WORKGROUP_STATE, "local_memory")
-        )
+        return self._ask("local_memory", PTR, lambda: self._field("workgroup", WORKGROUP_STATE, "local_memory"))
 
     @property
     def binding_count(self) -> int:

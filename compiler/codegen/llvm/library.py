@@ -11,12 +11,13 @@ The functions carry "no-builtins", or LLVM would turn memcpy's loop into a call 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from . import library_float, library_half, library_memory
 from .emit import Module
 from .function import Function
 from .library_integer import DIVISIONS, define_division
-from .objects import ObjectCache, Unit, compile_objects
+from .objects import ObjectCache, Unit, compile_object, compile_objects
 from .values import BF16, F16, F32, F64, I32, Value
 
 _Body = Callable[[Function], Value]
@@ -68,7 +69,19 @@ def module_of(name: str, target) -> str | None:
 
 def object_of(name: str, target, cache: ObjectCache | None = None) -> bytes | None:
     """The object that defines a function, or None: the linker then reports the name."""
-    text = module_of(name, target)
-    if text is None:
+    unit = _unit(name, target)
+    if unit is None:
         return None
-    return compile_objects([Unit(text)], target, cache)[0]
+    return _compiled(unit, target) if cache is None else compile_objects([unit], target, cache)[0]
+
+
+@lru_cache(maxsize=256)
+def _unit(name: str, target) -> Unit | None:
+    text = module_of(name, target)
+    return None if text is None else Unit(text)
+
+
+@lru_cache(maxsize=256)
+def _compiled(unit: Unit, target) -> bytes:
+    """Programs of one process share these, since they ask for the same few again and again."""
+    return compile_object(unit, target)

@@ -92,9 +92,7 @@ def fmod(f: Function, x: Value, y: Value) -> Value:
     form = _FORMATS[x.ty]
     word = form.word
     ax, ay = f.bitcast(f.fabs(x), word), f.bitcast(f.fabs(y), word)
-    undefined = f.or_(
-        f.or_(f.icmp("eq", ay, 0), f.icmp("uge", ax, form.infinity)), f.icmp("ugt", ay, form.infinity)
-    )
+    undefined = f.or_(f.or_(f.icmp("eq", ay, 0), f.icmp("uge", ax, form.infinity)), f.icmp("ugt", ay, form.infinity))
     with f.if_(undefined, likely=False, name="undefined"):
         product = f.fmul(x, y)
         f.ret(f.fdiv(product, product))

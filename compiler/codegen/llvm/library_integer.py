@@ -25,9 +25,7 @@ def define_division(m: Module, name: str) -> None:
     if not signed:
         f.ret(_divide(f, x, y)[remainder])
         return
-    result = _divide(f, f.intrinsic("abs", x, const(0, "i1")), f.intrinsic("abs", y, const(0, "i1")))[
-        remainder
-    ]
+    result = _divide(f, f.intrinsic("abs", x, const(0, "i1")), f.intrinsic("abs", y, const(0, "i1")))[remainder]
     negative = f.icmp("slt", x if remainder else f.xor(x, y), 0)
     f.ret(f.select(negative, f.sub(zero(_I128), result), result))
 
@@ -35,9 +33,7 @@ def define_division(m: Module, name: str) -> None:
 def _divide(f: Function, x: Value, y: Value) -> tuple[Value, Value]:
     """Unsigned quotient and remainder: one 64-bit division where both fit, else a bit at a time."""
     small = f.icmp("eq", f.lshr(f.or_(x, y), 64), 0)
-    quotient, rest = f.if_else(
-        small, lambda: _divide_64(f, x, y), lambda: _divide_bits(f, x, y), name="divide"
-    )
+    quotient, rest = f.if_else(small, lambda: _divide_64(f, x, y), lambda: _divide_bits(f, x, y), name="divide")
     return quotient, rest
 
 

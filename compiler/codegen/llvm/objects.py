@@ -24,6 +24,9 @@ _EXPLICIT_LEVEL = 1
 _OPTIMIZED_LEVEL = 2
 
 
+KERNEL_SYMBOL = "kernel"
+
+
 class ObjectCache(Protocol):
     """Where objects are kept between runs. `get` gives None for what it does not have (or no longer
     trusts)."""
@@ -34,10 +37,14 @@ class ObjectCache(Protocol):
 
 
 class Unit(NamedTuple):
-    """One module to compile: its text and whether LLVM's middle end runs over it."""
+    """One module to compile: its text and whether LLVM's middle end runs over it.
+
+    A kernel's text calls it KERNEL_SYMBOL whatever it is; `symbol` is its name where it is linked, and no part
+    of the cache key, so that equal kernels of any programs share one object."""
 
     text: str
     optimize: bool = False
+    symbol: str = ""
 
 
 def object_key(unit: Unit, target: Target) -> str:

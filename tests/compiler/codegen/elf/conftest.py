@@ -15,8 +15,8 @@ def check_shared_object():
 
 
 def _check(image: bytes) -> dict[str, tuple[int, int]]:
-    ident, kind, machine, version, _, phoff, shoff, _, ehsize, phsize, phnum, shsize, shnum, shstr = (
-        struct.unpack_from("<16sHHIQQQIHHHHHH", image)
+    ident, kind, machine, version, _, phoff, shoff, _, ehsize, phsize, phnum, shsize, shnum, shstr = struct.unpack_from(
+        "<16sHHIQQQIHHHHHH", image
     )
     assert ident[:7] == b"\x7fELF\x02\x01\x01"
     assert (kind, version) == (3, 1)
@@ -61,9 +61,7 @@ def _check(image: bytes) -> dict[str, tuple[int, int]]:
 
     strings = at(tags[5], tags[10])
     symbols = {}
-    for k, (name, info, _, section, value, _) in enumerate(
-        struct.iter_unpack("<IBBHQQ", at(tags[6], 24 * count))
-    ):
+    for k, (name, info, _, section, value, _) in enumerate(struct.iter_unpack("<IBBHQQ", at(tags[6], 24 * count))):
         if k:
             assert section and info >> 4 == 1
             symbols[strings[name : strings.index(b"\0", name)].decode()] = (value, section)

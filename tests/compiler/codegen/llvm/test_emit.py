@@ -36,6 +36,7 @@ from pyiree.compiler.codegen.llvm.values import (
     with_elem,
     zero,
 )
+from pyiree.compiler.errors import CompileError
 
 HOST = targets.host()
 WIDTHS = [1, 2, 4, 8, 16, 32]
@@ -47,11 +48,7 @@ def test_types():
     assert [bits(t) for t in (F16, BF16, F32, F64, I1, I8, "i128", "<8 x i16>", PTR)] == [
         16, 16, 32, 64, 1, 8, 128, 16, 64,
     ]  # fmt: skip
-    assert (
-        int_like("<8 x double>") == "<8 x i64>"
-        and mask_of("<8 x double>") == "<8 x i1>"
-        and mask_of(F32) == I1
-    )
+    assert int_like("<8 x double>") == "<8 x i64>" and mask_of("<8 x double>") == "<8 x i1>" and mask_of(F32) == I1
     assert [suffix(t) for t in (F32, "<8 x bfloat>", "<2 x ptr>", I64)] == ["f32", "v8bf16", "v2p0", "i64"]
     assert with_elem("<8 x i64>", I8) == "<8 x i8>"
 
@@ -124,18 +121,10 @@ def test_integer_constants_wrap_and_fold():
     m = Module()
     f = m.function("f", [("x", I64), ("y", I32)])
     x = f.args["x"]
-    assert (
-        const(255, I8).ref == "-1"
-        and const(1, I1).ref == "true"
-        and const(-1, "<4 x i32>").ref == "splat (i32 -1)"
-    )
+    assert const(255, I8).ref == "-1" and const(1, I1).ref == "true" and const(-1, "<4 x i32>").ref == "splat (i32 -1)"
     assert f.add(const(127, I8), 1).const == -128
     assert f.add(x, 0) is x and f.mul(x, 1) is x and f.mul(1, x) is x and f.sub(x, 0) is x
-    assert (
-        f.mul(x, 0).const == 0
-        and f.zext(const(-1, I8), I32).const == 255
-        and f.sext(const(-1, I8), I32).const == -1
-    )
+    assert f.mul(x, 0).const == 0 and f.zext(const(-1, I8), I32).const == 255 and f.sext(const(-1, I8), I32).const == -1
     assert f.gep(Value("%p", PTR), 0, F32).ref == "%p"
     assert f.lines == []
 
@@ -197,9 +186,7 @@ def test_masked_tail_loop_and_reduction(run_ir, width, ty, dtype):
     assert np.array_equal(out[:47], x + x) and not out[47:].any()
 
 
-@pytest.mark.parametrize(
-    "start, stop, step", [(0, 0, 1), (3, 3, 2), (5, 2, 1), (0, 1, 1), (0, 7, 3), (2, 4, 2)]
-)
+@pytest.mark.parametrize("start, stop, step", [(0, 0, 1), (3, 3, 2), (5, 2, 1), (0, 1, 1), (0, 7, 3), (2, 4, 2)])
 @pytest.mark.parametrize("known", [True, False])
 def test_loop_bounds(run_ir, start, stop, step, known):
     """Loops of no, one and several iterations, with bounds known and unknown when they are written."""
@@ -333,6 +320,13 @@ def test_saturating_casts_and_integer_ops(run_ir):
 
     _run(run_ir, build, [ctypes.c_double(1e12), ctypes.c_int64(-7), _pointer(out)], None)
     assert out.tolist() == [2**31 - 1, 255, -7, -7, -3, -4, 15, 6]
+
+
+def test_stack_is_for_small_things():
+    f = Module().function("f", [])
+    f.alloca(vec(16, F32), 256)
+    with pytest.raises(CompileError, match="@f needs more than 16384 bytes of stack"):
+        f.alloca(I8)
 
 
 def test_strings_and_metadata_are_shared():

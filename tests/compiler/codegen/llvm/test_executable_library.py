@@ -21,7 +21,7 @@ FLUSH = 0x8040
 def _multiply(target, symbol, count=64, workgroups=1):
     """out[i] = a[i] * b[i], this workgroup's share of `count` elements."""
     m = Module(target)
-    kernel = Kernel(m, symbol)
+    kernel = Kernel(m)
     f = kernel.body
     a, b, out = (
         kernel.binding(0, "noalias readonly"),
@@ -36,13 +36,13 @@ def _multiply(target, symbol, count=64, workgroups=1):
         product = f.fmul(f.load(ty, f.gep(a, at, F32)), f.load(ty, f.gep(b, at, F32)))
         f.store(product, f.gep(out, at, F32))
     kernel.finish()
-    return Unit(m.text())
+    return Unit(m.text(), symbol=symbol)
 
 
 def _everything(target, symbol):
     """Stores every value that a kernel may ask for into binding 0, as i64, and touches local memory."""
     m = Module(target)
-    kernel = Kernel(m, symbol)
+    kernel = Kernel(m)
     f = kernel.body
     local = kernel.local_memory()
     f.store(kernel.workgroup_id("y"), local)
@@ -53,7 +53,7 @@ def _everything(target, symbol):
         f.store(value, f.gep(kernel.binding(0), k, I64))
     assert (kernel.binding_count, kernel.constant_count) == (1, 3)
     kernel.finish()
-    return Unit(m.text())
+    return Unit(m.text(), symbol=symbol)
 
 
 class Library:
@@ -78,9 +78,7 @@ class Library:
         result = []
         for k in range(count):
             name = ctypes.string_at(self.read(names + 8 * k, "<Q")[0]).decode()
-            result.append(
-                (name, self.read(functions + 8 * k, "<Q")[0], self.read(attributes + 64 * k, "<QHBBIIH"))
-            )
+            result.append((name, self.read(functions + 8 * k, "<Q")[0], self.read(attributes + 64 * k, "<QHBBIIH")))
         return result
 
     def call(self, ordinal, arrays, constants=(), ids=(0, 0, 0), counts=(1, 1, 1), local_bytes=0):
@@ -108,9 +106,7 @@ def test_tables(load_library):
         EntryPoint("k0", "first", 0, 3, workgroup_size=(4, 2, 3)),
         EntryPoint("k1", "second", 3, 1, local_memory_bytes=5000),
     ]
-    lib = load_library(
-        build_executable("unit", entries, [_multiply(target, "k0"), _everything(target, "k1")], target)
-    )
+    lib = load_library(build_executable("unit", entries, [_multiply(target, "k0"), _everything(target, "k1")], target))
     header, imports = lib.read(lib.query(), "<QI")
     version, name, features, sanitizer = lib.read(header, "<IxxxxQII")
     assert (version, features, sanitizer, imports) == (6, 0, 0, 0)
@@ -141,9 +137,7 @@ def test_query_checks_version_and_processor(runnable_target, load_library):
 
 def test_kernels_receive_what_they_ask_for(runnable_target, load_library):
     entries = [EntryPoint("k", "k", 3, 1, local_memory_bytes=4096)]
-    lib = load_library(
-        build_executable("unit", entries, [_everything(runnable_target, "k")], runnable_target)
-    )
+    lib = load_library(build_executable("unit", entries, [_everything(runnable_target, "k")], runnable_target))
     out = np.zeros(10, np.int64)
     status = lib.call(0, [out], [5, 0xFFFFFFFF, 0x7FFFFFFF], (4, 3, 2), (9, 8, 7), 4096)
     assert status == 0
@@ -180,9 +174,7 @@ def control_word(run_ir):
 
 
 def test_denormals_are_kept_and_the_mode_restored(runnable_target, load_library, control_word):
-    image = build_executable(
-        "unit", [EntryPoint("k", "k", 0, 3)], [_multiply(runnable_target, "k")], runnable_target
-    )
+    image = build_executable("unit", [EntryPoint("k", "k", 0, 3)], [_multiply(runnable_target, "k")], runnable_target)
     lib = load_library(image)
     a, b, out = np.full(64, 1e-40, np.float32), np.ones(64, np.float32), np.zeros(64, np.float32)
     before = control_word.get()
@@ -206,28 +198,28 @@ def test_limits_are_errors():
         (EntryPoint("k", "", 0, 0), "needs a name"),
     ):
         with pytest.raises(CompileError, match=words):
-            build_executable("unit", [entry], [], target)
+            build_executable("unit", [entry], [Unit("", symbol="k")], target)
     with pytest.raises(CompileError, match="more than 48 bindings"):
-        Kernel(Module(target), "k").binding(48)
+        Kernel(Module(target)).binding(48)
 
 
 def test_undefined_function_is_named():
     target = targets.named("x86-64")
     m = Module(target)
-    kernel = Kernel(m, "k")
+    kernel = Kernel(m)
     f = kernel.body
     out = kernel.binding(0)
     f.store(f.intrinsic("sin", f.load(F32, out)), out)
     kernel.finish()
-    with pytest.raises(CompileError, match="undefined symbol sinf, used by kernel module 0 of unit"):
-        build_executable("unit", [EntryPoint("k", "k", 0, 1)], [Unit(m.text())], target)
+    with pytest.raises(CompileError, match="undefined symbol sinf, used by kernel k of unit;"):
+        build_executable("unit", [EntryPoint("k", "k", 0, 1)], [Unit(m.text(), symbol="k")], target)
 
 
 def test_every_level_links(any_level):
     """A kernel that needs the soft library where the CPU is poor: conversions, remainders, rounding, fma."""
     target = targets.named(any_level)
     m = Module(target)
-    kernel = Kernel(m, "k")
+    kernel = Kernel(m)
     f = kernel.body
     x, out = kernel.binding(0, "readonly"), kernel.binding(1)
     value = f.load(vec(4, F32), x)
@@ -235,7 +227,40 @@ def test_every_level_links(any_level):
     f.store(f.fptrunc(value, "half"), out)
     f.store(f.fptrunc(f.fpext(value, F64), "bfloat"), f.gep(out, 2, I64))
     kernel.finish()
-    assert build_executable("unit", [EntryPoint("k", "k", 0, 2)], [Unit(m.text())], target)
+    assert build_executable("unit", [EntryPoint("k", "k", 0, 2)], [Unit(m.text(), symbol="k")], target)
+
+
+def test_equal_kernels_are_one_object(load_library):
+    """Names play no part: neither in the cache, nor in the executable."""
+    target = targets.named("x86-64")
+    keys = []
+
+    class Cache(dict):
+        def put(self, key, data):
+            keys.append(key)
+            self[key] = data
+
+    cache = Cache()
+    one = build_executable("u", [EntryPoint("a", "a", 0, 3)], [_multiply(target, "a")], target, cache)
+    count = len(keys)
+    kernels = [_multiply(target, "b"), _everything(target, "c"), _multiply(target, "d")]
+    entries = [EntryPoint("b", "b", 0, 3), EntryPoint("c", "c", 3, 1), EntryPoint("d", "d", 0, 3)]
+    lib = load_library(build_executable("u", entries, kernels, target, cache))
+    assert len(keys) == count + 2  # the tables and kernel c
+    functions = [function for _, function, _ in lib.entries()]
+    assert functions[0] == functions[2] != functions[1]
+    assert one == build_executable("u", [EntryPoint("a", "a", 0, 3)], [_multiply(target, "a")], target)
+
+
+def test_symbols_must_fit():
+    target = targets.named("x86-64")
+    with pytest.raises(CompileError, match="undefined symbol missing, used by the tables of u"):
+        build_executable("u", [EntryPoint("missing", "shown", 0, 3)], [_multiply(target, "k")], target)
+    with pytest.raises(CompileError, match="symbol k is defined by kernel k of u"):
+        build_executable("u", [], [_multiply(target, "k"), _everything(target, "k")], target)
+    mixed = [_multiply(target, "j"), _everything(target, "k"), _multiply(target, "k")]
+    with pytest.raises(CompileError, match="two kernels of u have the symbol k"):
+        build_executable("u", [], mixed, target)
 
 
 SOURCE = """

@@ -129,9 +129,7 @@ def _around_halves(narrow, dtype):
     """Every finite narrow value, the midpoints between neighbours, and both neighbours of each midpoint."""
     values = np.arange(0x7C00 if narrow == np.float16 else 0x7F80, dtype=np.uint16).view(narrow).astype(dtype)
     middle = values[:-1] + (values[1:] - values[:-1]) / 2
-    return np.concatenate(
-        [values, middle, np.nextafter(middle, dtype(0)), np.nextafter(middle, dtype(np.inf))]
-    )
+    return np.concatenate([values, middle, np.nextafter(middle, dtype(0)), np.nextafter(middle, dtype(np.inf))])
 
 
 @pytest.mark.parametrize("source, dtype", [(F32, np.float32), (F64, np.float64)])
@@ -148,9 +146,7 @@ def test_truncate_to_bfloat(call_library, source, dtype):
     below = above - 1
     with np.errstate(invalid="ignore"):
         up, down = grid[above] - exact, exact - grid[below]
-        nearest = np.where(
-            (up < down) | ((up == down) & (above % 2 == 0)) | (exact >= grid[-1]), above, below
-        )
+        nearest = np.where((up < down) | ((up == down) & (above % 2 == 0)) | (exact >= grid[-1]), above, below)
     want = (nearest | np.where(np.signbit(x), 0x8000, 0)).astype(np.uint16)
     nan = np.isnan(x)
     assert np.array_equal(got[~nan], want[~nan])
@@ -180,9 +176,7 @@ def _fmod(x, y):
 @pytest.mark.parametrize("ty, dtype, suffix", FORMATS)
 def test_ldexp(call_library, ty, dtype, suffix):
     x = _floats(dtype, 300, 7)
-    exponents = np.array(
-        [0, 1, -1, 23, -24, 53, -60, 127, -127, 150, -150, 1023, -1022, -1074, -1100, 2100, -2200]
-    )
+    exponents = np.array([0, 1, -1, 23, -24, 53, -60, 127, -127, 150, -150, 1023, -1022, -1074, -1100, 2100, -2200])
     exponents = np.concatenate([exponents, [10**9, -(10**9)]]).astype(np.int32)
     x, n = (a.ravel() for a in np.meshgrid(x, exponents))
     want = np.array([_ldexp(float(a), int(b), dtype) for a, b in zip(x, n)], dtype)
@@ -269,9 +263,7 @@ def test_128_bit_division(call_library, name):
         2**128 - 5,
     ]
     pairs = [(x, y) for x in edges for y in edges if y]
-    pairs += [
-        (rng.getrandbits(rng.randint(1, 128)), rng.getrandbits(rng.randint(1, 128)) or 1) for _ in range(2000)
-    ]
+    pairs += [(rng.getrandbits(rng.randint(1, 128)), rng.getrandbits(rng.randint(1, 128)) or 1) for _ in range(2000)]
     signed = name in ("__divti3", "__modti3")
     want = []
     for x, y in pairs:
@@ -280,9 +272,7 @@ def test_128_bit_division(call_library, name):
         quotient = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
         result = quotient if "div" in name else x - quotient * y
         want.append(result & ((1 << 128) - 1))
-    columns = [
-        np.frombuffer(b"".join(v.to_bytes(16, "little") for v in column), np.uint8) for column in zip(*pairs)
-    ]
+    columns = [np.frombuffer(b"".join(v.to_bytes(16, "little") for v in column), np.uint8) for column in zip(*pairs)]
     got = call_library(name, I128, [I128, I128], *columns).tobytes()
     assert [int.from_bytes(got[k : k + 16], "little") for k in range(0, len(got), 16)] == want
 
