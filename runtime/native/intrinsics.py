@@ -53,7 +53,7 @@ def emitter(name: str, result, arguments, emit):
     return _with_arity(len(arguments), name, lambda *_: (signature, codegen))
 
 
-def _pointer(builder, address, pointee):
+def pointer(builder, address, pointee):
     return builder.inttoptr(address, pointee.as_pointer())
 
 
@@ -64,7 +64,7 @@ def _load(pointee, extend=None):
     result = pointee if extend is None else I64
 
     def emit(builder, address):
-        value = builder.load(_pointer(builder, address, pointee), align=1)
+        value = builder.load(pointer(builder, address, pointee), align=1)
         return getattr(builder, extend)(value, I64) if extend else value
 
     return emitter(f"load_{extend}_{pointee}", result, [I64], emit)
@@ -73,7 +73,7 @@ def _load(pointee, extend=None):
 def _store(pointee, argument=I64):
     def emit(builder, address, value):
         narrow = value if argument is pointee else builder.trunc(value, pointee)
-        builder.store(narrow, _pointer(builder, address, pointee), align=1)
+        builder.store(narrow, pointer(builder, address, pointee), align=1)
 
     return emitter(f"store_{pointee}", VOID, [I64, argument], emit)
 
@@ -95,7 +95,7 @@ def _widen(builder, value):
 
 def _atomic_load(word, ordering):
     def emit(builder, address):
-        value = builder.load_atomic(_pointer(builder, address, word), ordering, word.width // 8)
+        value = builder.load_atomic(pointer(builder, address, word), ordering, word.width // 8)
         return value if word is I64 else _widen(builder, value)
 
     return emitter(f"atomic_load_{word}", I64, [I64], emit)
@@ -104,7 +104,7 @@ def _atomic_load(word, ordering):
 def _atomic_store(word, ordering):
     def emit(builder, address, value):
         narrow = value if word is I64 else builder.trunc(value, word)
-        builder.store_atomic(narrow, _pointer(builder, address, word), ordering, word.width // 8)
+        builder.store_atomic(narrow, pointer(builder, address, word), ordering, word.width // 8)
 
     return emitter(f"atomic_store_{word}", VOID, [I64, I64], emit)
 
@@ -114,14 +114,14 @@ def _atomic_update(operation, word):
 
     def emit(builder, address, value):
         narrow = value if word is I64 else builder.trunc(value, word)
-        old = builder.atomic_rmw(operation, _pointer(builder, address, word), narrow, "seq_cst")
+        old = builder.atomic_rmw(operation, pointer(builder, address, word), narrow, "seq_cst")
         return old if word is I64 else _widen(builder, old)
 
     return emitter(f"atomic_{operation}_{word}", I64, [I64, I64], emit)
 
 
 def _emit_compare_and_swap(builder, address, expected, desired):
-    pair = builder.cmpxchg(_pointer(builder, address, I64), expected, desired, "seq_cst", "seq_cst")
+    pair = builder.cmpxchg(pointer(builder, address, I64), expected, desired, "seq_cst", "seq_cst")
     return builder.extract_value(pair, 1)
 
 
@@ -162,7 +162,7 @@ def _emit_call_kernel(builder, address, *pointers):
 call_kernel = emitter("call_kernel", I64, [I64] * 4, _emit_call_kernel)
 
 
-def _declare(builder, symbol, result, arguments, var_arg=False):
+def declare(builder, symbol, result, arguments, var_arg=False):
     function_type = ir.FunctionType(result, arguments, var_arg=var_arg)
     return cgutils.get_or_insert_function(builder.module, function_type, symbol)
 
@@ -175,7 +175,7 @@ def extern(symbol: str, arguments: int, result=I64):
     """
 
     def emit(builder, *values):
-        value = builder.call(_declare(builder, symbol, result, [I64] * arguments), values)
+        value = builder.call(declare(builder, symbol, result, [I64] * arguments), values)
         return _widen(builder, value) if result is I32 else value
 
     return emitter(symbol, I64 if result is I32 else result, [I64] * arguments, emit)
@@ -185,7 +185,7 @@ def extern_math(symbol: str, kind, arguments: int):
     """An intrinsic that calls a C math function on floats of type `kind`."""
 
     def emit(builder, *values):
-        return builder.call(_declare(builder, symbol, kind, [kind] * arguments), values)
+        return builder.call(declare(builder, symbol, kind, [kind] * arguments), values)
 
     return emitter(symbol, kind, [kind] * arguments, emit)
 
@@ -194,7 +194,7 @@ def symbol_address(symbol: str):
     """An intrinsic that gives the address of an exported native function, `symbol` being its export name."""
 
     def emit(builder):
-        return builder.ptrtoint(_declare(builder, EXPORT_PREFIX + symbol, VOID, [I64]), I64)
+        return builder.ptrtoint(declare(builder, EXPORT_PREFIX + symbol, VOID, [I64]), I64)
 
     return emitter(f"address_of_{symbol}", I64, [], emit)
 
@@ -232,8 +232,11 @@ memcmp = extern("memcmp", 3, I32)
 sched_yield = extern("sched_yield", 0, I32)
 
 
+write = extern("write", 3)  # descriptor, address, length
+
+
 def _emit_syscall(builder, *values):
-    return builder.call(_declare(builder, "syscall", I64, [I64], var_arg=True), values)
+    return builder.call(declare(builder, "syscall", I64, [I64], var_arg=True), values)
 
 
 # libc's variadic `long syscall(long, ...)` with six arguments.
@@ -292,9 +295,9 @@ def _emit_pause(builder):
     # LLVM intrinsics, not inline assembly: numba starts no assembly parser and LLVM would abort the process.
     machine = platform.machine()
     if machine == "x86_64":
-        builder.call(_declare(builder, "llvm.x86.sse2.pause", VOID, []), [])
+        builder.call(declare(builder, "llvm.x86.sse2.pause", VOID, []), [])
     elif machine == "aarch64":
-        builder.call(_declare(builder, "llvm.aarch64.hint", VOID, [I32]), [I32(1)])
+        builder.call(declare(builder, "llvm.aarch64.hint", VOID, [I32]), [I32(1)])
 
 
 # The hint of a spin loop.
@@ -303,22 +306,22 @@ cpu_pause = emitter("cpu_pause", VOID, [], _emit_pause)
 
 def _emit_get_float_control(builder):
     if platform.machine() == "aarch64":
-        return builder.call(_declare(builder, "llvm.aarch64.get.fpcr", I64, []), [])
+        return builder.call(declare(builder, "llvm.aarch64.get.fpcr", I64, []), [])
     with builder.goto_entry_block():
         slot = builder.alloca(I32)
-    store = _declare(builder, "llvm.x86.sse.stmxcsr", VOID, [POINTER])
+    store = declare(builder, "llvm.x86.sse.stmxcsr", VOID, [POINTER])
     builder.call(store, [builder.bitcast(slot, POINTER)])
     return builder.zext(builder.load(slot), I64)
 
 
 def _emit_set_float_control(builder, value):
     if platform.machine() == "aarch64":
-        builder.call(_declare(builder, "llvm.aarch64.set.fpcr", VOID, [I64]), [value])
+        builder.call(declare(builder, "llvm.aarch64.set.fpcr", VOID, [I64]), [value])
         return
     with builder.goto_entry_block():
         slot = builder.alloca(I32)
     builder.store(builder.trunc(value, I32), slot)
-    load = _declare(builder, "llvm.x86.sse.ldmxcsr", VOID, [POINTER])
+    load = declare(builder, "llvm.x86.sse.ldmxcsr", VOID, [POINTER])
     builder.call(load, [builder.bitcast(slot, POINTER)])
 
 
@@ -332,6 +335,19 @@ def _emit_count_leading_zeros(builder, value):
     return builder.ctlz(value, ir.Constant(I1, 0))
 
 
+rotate_left = emitter(
+    "rotate_left",
+    I64,
+    [I64, I64],
+    lambda builder, value, amount: builder.call(
+        declare(builder, "llvm.fshl.i64", I64, [I64] * 3), [value, value, amount]
+    ),
+)
+# Machine divisions, truncating: a divisor of zero or an overflow traps, so the caller checks.
+signed_divide = emitter("signed_divide", I64, [I64, I64], lambda builder, x, y: builder.sdiv(x, y))
+signed_remainder = emitter("signed_remainder", I64, [I64, I64], lambda builder, x, y: builder.srem(x, y))
+unsigned_divide = emitter("unsigned_divide", I64, [I64, I64], lambda builder, x, y: builder.udiv(x, y))
+unsigned_remainder = emitter("unsigned_remainder", I64, [I64, I64], lambda builder, x, y: builder.urem(x, y))
 count_leading_zeros = emitter("count_leading_zeros", I64, [I64], _emit_count_leading_zeros)
 float32_bits = emitter(
     "float32_bits", I64, [F32], lambda builder, value: _widen(builder, builder.bitcast(value, I32))
@@ -354,7 +370,7 @@ def message(text: str):
         content = bytearray(len(data).to_bytes(8, "little") + data)
         constant = ir.Constant(ir.ArrayType(I8, len(content)), content)
         text_global = cgutils.global_constant(builder.module, "message", constant)
-        copy = _declare(builder, "memcpy", I64, [I64] * 3)
+        copy = declare(builder, "memcpy", I64, [I64] * 3)
         builder.call(copy, [address, builder.ptrtoint(text_global, I64), I64(len(content))])
 
     return emitter("message", VOID, [I64], emit)

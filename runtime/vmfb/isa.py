@@ -415,6 +415,13 @@ def _encode_field(out: bytearray, kind: str, value, offset: int) -> None:
             _encode_field(out, "remap", remap, offset)
 
 
+def end_of_field(kind: str, value, offset: int) -> int:
+    """Where an operand that starts at `offset` ends."""
+    scratch = bytearray()
+    _encode_field(scratch, kind, value, offset)
+    return offset + len(scratch)
+
+
 def decode(code, offset: int) -> tuple[Op, list, int]:
     """The instruction at `offset` of a function's bytes: its op, its operands, the offset after it.
 
