@@ -15,6 +15,7 @@ import numpy as np
 from jax._src import config as _jax_config
 from jax._src import core as _core
 from jax._src import pjit as _pjit
+from jax._src.array import ArrayImpl
 from jax._src.dtypes import ExtendedDType
 from jax._src.lib import xla_client as _xla_client
 from jax._src.random.prng import PRNGKeyArray
@@ -45,7 +46,6 @@ __all__ = [
     "wrap_key",
 ]
 
-ArrayImpl = type(jax.numpy.zeros(0))
 shaped_array = _core.ShapedArray
 float0 = jax.dtypes.float0
 
