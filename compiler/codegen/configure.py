@@ -1,0 +1,202 @@
+"""Picks loops, the vector dim, unrolling and workgroup tiles for a domain.
+
+Enters: the domain's syms, a `Survey` of one point, the target. Leaves: `Band`s (collapsed loops, outermost first), and
+numbers. Everything is derived from the target's registers and caches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .indexing import Dim, Sym
+from .loops import KernelBuilder, Value
+from .survey import Access, Survey
+from .target import Target
+
+# One claim of a workgroup should be worth this many nanoseconds, or claiming shows.
+_CLAIM_NANOSECONDS = 8000.0
+_NANOSECONDS_PER_OP = 0.3
+_NANOSECONDS_PER_BYTE = 0.04
+_LOOP_OPS_TO_UNROLL = 12.0
+
+
+@dataclass(eq=False)
+class Band:
+    """One loop: adjacent syms that run together as one number, outermost first."""
+
+    syms: tuple[Sym, ...]
+    extent: Dim
+
+    @property
+    def inner(self) -> Sym:
+        return self.syms[-1]
+
+
+@dataclass
+class VectorPlan:
+    """Which band is vectorised and how: `repeat` > 1 vectors make up whole rows of a narrow inner band."""
+
+    band: int
+    lanes: int
+    unroll: int
+    repeat: int = 1
+    """In a narrow band, base is kept a multiple of this many lanes, so that digits are constant per lane."""
+    scalar_tail: bool = False
+
+
+def bands_of(syms: Sequence[Sym], survey: Survey, builder: KernelBuilder) -> list[Band]:
+    """Collapses neighbours wherever every access runs through them as through one dim."""
+    bands: list[Band] = []
+    for sym in syms:
+        if sym.extent.__class__ is int and sym.extent == 1:
+            continue
+        if bands and _collapse(bands[-1], sym, survey, builder):
+            last = bands[-1]
+            bands[-1] = Band((*last.syms, sym), builder.mul(last.extent, sym.extent))
+        else:
+            bands.append(Band((sym,), sym.extent))
+    return bands
+
+
+def _collapse(band: Band, sym: Sym, survey: Survey, builder: KernelBuilder) -> bool:
+    outer = band.inner
+    if outer in survey.numbers or sym in survey.numbers:
+        return False
+    for access in survey.accesses:
+        if outer in access.opaque or sym in access.opaque:
+            return False
+        step = builder.mul(access.coefficients.get(sym, 0), sym.extent)
+        if access.coefficients.get(outer, 0) != step:
+            return False
+    return True
+
+
+def lanes_for(target: Target, element_bits: int) -> int:
+    return max(1, target.lanes(max(8, element_bits)))
+
+
+def access_cost(access: Access, sym: Sym, lanes: int) -> float:
+    """Instructions to fetch or store one vector along a sym."""
+    if sym in access.opaque:
+        return 1.5 * lanes
+    step = access.coefficients.get(sym, 0)
+    if step.__class__ is not int:
+        return 1.2 * lanes
+    if step == 0:
+        return 0.2
+    if step == 1:
+        return 1.0
+    if access.store:
+        return 1.0 * lanes
+    return 2.0 * abs(step) if abs(step) <= 4 else 1.0 * lanes
+
+
+def utilisation(extent: Dim, lanes: int) -> float:
+    if extent.__class__ is not int:
+        return 0.9
+    return extent / (math.ceil(extent / lanes) * lanes)
+
+
+def pick_vector_band(bands: Sequence[Band], survey: Survey, lanes: int) -> int:
+    """The band whose vectors cost least an element."""
+    best, best_cost = len(bands) - 1, math.inf
+    for number in range(len(bands) - 1, -1, -1):
+        band = bands[number]
+        memory = sum(access_cost(a, band.inner, lanes) for a in survey.accesses)
+        cost = (memory + survey.cost) / (lanes * utilisation(band.extent, lanes))
+        if cost < best_cost * 0.999:
+            best, best_cost = number, cost
+    return best
+
+
+def masked_tail_is_cheap(target: Target, survey: Survey) -> bool:
+    """AVX-512 masks every width; AVX2 masks 32 and 64 bits; elsewhere lanes are stored one by one."""
+    if target.has_avx512:
+        return True
+    return target.vector_bytes == 32 and all(access.bytes >= 4 for access in survey.accesses)
+
+
+def unroll_for(survey: Survey, most: int = 4) -> int:
+    """Cheap bodies are unrolled so that loop control and latency do not show."""
+    return max(1, min(most, int(_LOOP_OPS_TO_UNROLL * 2 / max(survey.cost, 1.0))))
+
+
+def narrow_repeat(bands: Sequence[Band], survey: Survey, lanes: int, vector_band: int) -> int:
+    """Vectors after which a short inner band repeats its lanes, or 0 where that does not pay.
+
+    A band of 7 leaves 9 of 16 lanes idle; run together with the band around it, 7 vectors hold 16 rows.
+    """
+    inner = bands[vector_band]
+    if vector_band == 0 or inner.extent.__class__ is not int or utilisation(inner.extent, lanes) > 0.7:
+        return 0
+    outer = bands[vector_band - 1]
+    if outer.extent.__class__ is not int:
+        return 0
+    repeat = inner.extent // math.gcd(inner.extent, lanes)
+    if repeat * max(survey.cost, 2.0) > 240:
+        return 0
+    for access in survey.accesses:
+        if access.opaque & {*inner.syms, *outer.syms}:
+            return 0
+        step = access.coefficients.get(inner.inner, 0)
+        row = access.coefficients.get(outer.inner, 0)
+        contiguous = step == 1 and row == inner.extent
+        if access.store and not contiguous:
+            return 0
+        if not contiguous and not (step in (0, 1) and row in (0, 1)):
+            return 0
+    return repeat
+
+
+def point_nanoseconds(survey: Survey, lanes: int) -> float:
+    """A guess of the time of one point."""
+    memory = sum(a.bytes for a in survey.accesses if a.coefficients or a.opaque)
+    return max(survey.cost * _NANOSECONDS_PER_OP / lanes, memory * _NANOSECONDS_PER_BYTE)
+
+
+@dataclass
+class Tiles:
+    """Workgroup tiles: for each band its tile size, an int (the whole band where its extent is smaller)."""
+
+    sizes: list[int]
+
+    def count(self, bands: Sequence[Band], builder: KernelBuilder) -> list[Dim]:
+        return [builder.ceildiv(b.extent, t) if t else 1 for b, t in zip(bands, self.sizes, strict=True)]
+
+
+def tile_bands(
+    bands: Sequence[Band], nanoseconds: float, multiples: Sequence[int], whole: Sequence[bool] = ()
+) -> Tiles:
+    """Tiles worth a claim: inner bands stay whole until a tile is large enough, the one that makes it so is cut
+    evenly, outer ones are taken one by one. 0 is a whole band. `whole` marks bands that must not be cut."""
+    sizes = [0] * len(bands)
+    wanted = max(1.0, _CLAIM_NANOSECONDS / nanoseconds)
+    for number in range(len(bands) - 1, -1, -1):
+        extent = bands[number].extent
+        if whole and whole[number]:
+            wanted /= extent if extent.__class__ is int else 64
+            continue
+        if wanted <= 1:
+            sizes[number] = multiples[number]
+            continue
+        size = max(1, round(wanted))
+        multiple = multiples[number]
+        if extent.__class__ is not int:
+            sizes[number] = math.ceil(size / multiple) * multiple
+            wanted = 0
+            continue
+        if extent <= size * 1.5:
+            wanted /= max(extent, 1)
+            continue
+        pieces = max(1, round(extent / size))
+        sizes[number] = math.ceil(math.ceil(extent / pieces) / multiple) * multiple
+        if sizes[number] >= extent:
+            sizes[number] = 0
+        wanted = 0
+    return Tiles(sizes)
+
+
+def known(value: Dim) -> bool:
+    return value.__class__ is not Value

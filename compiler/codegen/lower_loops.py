@@ -1,0 +1,240 @@
+"""Writes a kernel's loop IR as LLVM IR.
+
+Enters: a `KernelFunction` and the `llvm.kernel.Kernel` that it becomes. Leaves: instructions appended to the kernel's
+body. Bools are bytes in memory and i1 in registers; addresses assume the alignment of one element.
+"""
+
+from __future__ import annotations
+
+from .llvm import values as lv
+from .llvm.kernel import Kernel
+from .loops import Block, Buffer, KernelFunction, Op, Value, vector
+from .scalar_ops import emit_scalar_op, llvm_storage, llvm_type
+from .target import Target
+
+
+def lower_kernel(loops: KernelFunction, kernel: Kernel, target: Target) -> None:
+    """Appends the body, without the return."""
+    _Lowering(loops, kernel, target).run()
+
+
+_REDUCTIONS = {
+    "arith.addf": "fadd", "arith.mulf": "fmul", "arith.addi": "add", "arith.muli": "mul", "arith.andi": "and",
+    "arith.ori": "or", "arith.xori": "xor", "arith.maxsi": "smax", "arith.minsi": "smin", "arith.maxui": "umax",
+    "arith.minui": "umin", "maxnum": "fmax", "minnum": "fmin",
+}  # fmt: skip
+
+# A sum's order is free; an extremum is taken of lanes whose NaNs are known apart.
+_REDUCTION_FLAGS = {"fadd": "reassoc", "fmul": "reassoc", "fmax": "nnan nsz", "fmin": "nnan nsz"}
+
+
+class _Lowering:
+    def __init__(self, loops: KernelFunction, kernel: Kernel, target: Target):
+        self.loops, self.kernel, self.target = loops, kernel, target
+        self.fn = kernel.body
+        self._values: dict[Value, lv.Value] = {}
+        self._pointers: dict[Buffer, lv.Value] = {}
+
+    def run(self) -> None:
+        for buffer in self.loops.buffers:
+            if buffer.byte_offset.__class__ is int:
+                self._pointer(buffer)
+        self._block(self.loops.body)
+
+    def _pointer(self, buffer: Buffer) -> lv.Value:
+        """Where a buffer's data starts. One with a computed offset is reached after that is known, at the top."""
+        found = self._pointers.get(buffer)
+        if found is None:
+            if buffer.space == "local":
+                base = self.kernel.local_memory()
+            else:
+                base = self.kernel.binding(buffer.number, self._binding_attributes(buffer.number))
+            offset = buffer.byte_offset
+            offset = lv.i64(offset) if offset.__class__ is int else self._value(offset)
+            found = self._pointers[buffer] = self.fn.gep(base, offset, lv.I8)
+        return found
+
+    def _binding_attributes(self, number: int) -> str:
+        """No two bindings of a dispatch overlap where one of them is written."""
+        written = any(b.writable for b in self.loops.buffers if b.space == "binding" and b.number == number)
+        return "noalias" if written else "noalias readonly"
+
+    def _value(self, value: Value) -> lv.Value:
+        found = self._values.get(value)
+        if found is None:
+            if value.const is None:
+                raise ValueError(f"kernel {self.loops.name} uses a value before it is computed")
+            found = self._values[value] = lv.const(value.const, llvm_type(value.type))
+        return found
+
+    def _block(self, block: Block) -> None:
+        dynamic = [b for b in self.loops.buffers if b.byte_offset.__class__ is not int]
+        for op in block.ops:
+            name = op.name
+            if name == "const":
+                continue
+            handler = _HANDLERS.get(name)
+            if handler is not None:
+                handler(self, op)
+            else:
+                operands = [self._value(v) for v in op.operands]
+                result = op.results[0]
+                self._values[result] = emit_scalar_op(self.fn, self.target, name, operands, result.type, op.attrs)
+            for buffer in dynamic:
+                if op.results and buffer.byte_offset is op.results[0]:
+                    self._pointer(buffer)
+
+    # -- memory
+
+    def _address(self, op: Op, base: Value) -> lv.Value:
+        buffer, offset = op.attrs
+        storage = llvm_storage(buffer.elem)
+        pointer = self._pointer(buffer)
+        if base.const is not None:
+            return self.fn.gep(pointer, base.const + offset, storage)
+        pointer = self.fn.gep(pointer, self._value(base), storage)
+        if lv.lanes(pointer.ty) == 1:
+            return self.fn.gep(pointer, offset, storage)
+        return pointer
+
+    def _loaded(self, op: Op, value: lv.Value) -> None:
+        if op.results[0].type.elem == "i1":
+            value = self.fn.icmp("ne", value, 0)
+        self._values[op.results[0]] = value
+
+    def _mask_and_other(self, op: Op) -> tuple[lv.Value | None, lv.Value | None]:
+        if len(op.operands) == 1:
+            return None, None
+        other = self._value(op.operands[2])
+        if op.results[0].type.elem == "i1":
+            other = self.fn.zext(other, lv.I8)
+        return self._value(op.operands[1]), other
+
+    def load(self, op: Op) -> None:
+        type = op.results[0].type
+        storage = lv.vec(type.lanes, llvm_storage(type.elem))
+        mask, other = self._mask_and_other(op)
+        self._loaded(op, self.fn.masked_load(storage, self._address(op, op.operands[0]), mask, other))
+
+    def gather(self, op: Op) -> None:
+        type = op.results[0].type
+        storage = llvm_storage(type.elem)
+        mask, other = self._mask_and_other(op)
+        buffer, offset = op.attrs
+        base = self.fn.gep(self._pointer(buffer), offset, storage)
+        pointers = self.fn.gep(base, self._value(op.operands[0]), storage)
+        self._loaded(op, self.fn.gather(lv.vec(type.lanes, storage), pointers, mask, other))
+
+    def _stored(self, op: Op) -> lv.Value:
+        value = self._value(op.operands[0])
+        return self.fn.zext(value, lv.I8) if op.operands[0].type.elem == "i1" else value
+
+    def store(self, op: Op) -> None:
+        mask = self._value(op.operands[2]) if len(op.operands) > 2 else None
+        self.fn.masked_store(self._stored(op), self._address(op, op.operands[1]), mask)
+
+    def scatter(self, op: Op) -> None:
+        """One scalar store a lane: scatters with vector instructions are no faster, and few targets have them."""
+        fn = self.fn
+        value, indices = self._stored(op), self._value(op.operands[1])
+        mask = self._value(op.operands[2]) if len(op.operands) > 2 else None
+        buffer, offset = op.attrs
+        storage = llvm_storage(buffer.elem)
+        base = fn.gep(self._pointer(buffer), offset, storage)
+        for lane in range(lv.lanes(value.ty)):
+            pointer = fn.gep(base, fn.extract(indices, lane), storage)
+            condition = None if mask is None else fn.extract(mask, lane)
+            fn.masked_store(fn.extract(value, lane), pointer, condition)
+
+    # -- lanes and constants
+
+    def const_vector(self, op: Op) -> None:
+        result = op.results[0]
+        self._values[result] = lv.const_vector(op.attrs, lv.elem(llvm_type(result.type)))
+
+    def splat(self, op: Op) -> None:
+        self._values[op.results[0]] = self.fn.splat(self._value(op.operands[0]), op.results[0].lanes)
+
+    def lane_mask(self, op: Op) -> None:
+        self._values[op.results[0]] = self.fn.lane_mask(op.results[0].lanes, self._value(op.operands[0]))
+
+    def shuffle(self, op: Op) -> None:
+        x, y = map(self._value, op.operands)
+        self._values[op.results[0]] = self.fn.shuffle(x, y, op.attrs)
+
+    def extract(self, op: Op) -> None:
+        self._values[op.results[0]] = self.fn.extract(self._value(op.operands[0]), op.attrs)
+
+    def insert(self, op: Op) -> None:
+        x, scalar = map(self._value, op.operands)
+        self._values[op.results[0]] = self.fn.insert(x, scalar, op.attrs)
+
+    def reduce(self, op: Op) -> None:
+        x = self._value(op.operands[0])
+        kind = _REDUCTIONS.get(op.attrs)
+        if kind is None:
+            value = self._reduce_by_halves(op.attrs, x, op)
+        else:
+            value = self.fn.reduce(kind, x, _REDUCTION_FLAGS.get(kind, ""))
+        self._values[op.results[0]] = value
+
+    def _reduce_by_halves(self, name: str, x: lv.Value, op: Op) -> lv.Value:
+        type = op.operands[0].type
+        count = type.lanes
+        while count > 1:
+            count //= 2
+            type = vector(type.elem, count)
+            halves = [self.fn.slice(x, 0, count), self.fn.slice(x, count, count)]
+            x = emit_scalar_op(self.fn, self.target, name, halves, type, None)
+        return x
+
+    def fma(self, op: Op) -> None:
+        """Multiply and add inside a dot: fused where the target has it, two ops elsewhere."""
+        x, y, z = map(self._value, op.operands)
+        fn = self.fn
+        fused = self.target.has_fma
+        self._values[op.results[0]] = fn.fma(x, y, z) if fused else fn.fadd(fn.fmul(x, y), z)
+
+    # -- where the kernel is
+
+    def constant_word(self, op: Op) -> None:
+        self._values[op.results[0]] = self.kernel.constant(op.attrs)
+
+    def workgroup_id(self, op: Op) -> None:
+        self._values[op.results[0]] = self.kernel.workgroup_id("x")
+
+    # -- control flow
+
+    def for_(self, op: Op) -> None:
+        start, stop, *carried = map(self._value, op.operands)
+        with self.fn.for_(start, stop, op.attrs, carried) as loop:
+            for argument, value in zip(op.body.args, [loop.index, *loop.carried], strict=True):
+                self._values[argument] = value
+            self._block(op.body)
+            loop.yield_(*map(self._value, op.body.yields))
+        for result, value in zip(op.results, loop.results, strict=True):
+            self._values[result] = value
+
+    def if_(self, op: Op) -> None:
+        with self.fn.if_(self._value(op.operands[0])):
+            self._block(op.body)
+
+
+_HANDLERS = {
+    "load": _Lowering.load,
+    "gather": _Lowering.gather,
+    "store": _Lowering.store,
+    "scatter": _Lowering.scatter,
+    "const_vector": _Lowering.const_vector,
+    "splat": _Lowering.splat,
+    "lane_mask": _Lowering.lane_mask,
+    "shuffle": _Lowering.shuffle,
+    "extract": _Lowering.extract,
+    "insert": _Lowering.insert,
+    "reduce": _Lowering.reduce,
+    "fma": _Lowering.fma,
+    "constant_word": _Lowering.constant_word,
+    "workgroup_id": _Lowering.workgroup_id,
+    "for": _Lowering.for_,
+    "if": _Lowering.if_,
+}

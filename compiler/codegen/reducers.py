@@ -1,0 +1,344 @@
+"""How the results of a reduction are accumulated.
+
+Enters: a linalg op with reduction loops. Leaves: a list of `Reducer`s, each with the state that a loop carries: how it
+begins, takes one more element, joins two states, and becomes a result.
+
+Order is free only for known operations (a sum, a maximum, …). A body that does something else runs in order, unless it
+picks one of its elements (argmax): then lanes may run side by side, and their winners meet in the order of position.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ..ir.core import Operation, Value
+from .elements import element_name, unsupported
+from .evaluate import Evaluator
+from .indexing import Index
+from .loops import FLOATS, KernelBuilder, vector
+from .loops import Value as LoopValue
+from .structured import StructuredOp
+
+State = list[LoopValue]
+
+
+def _identities(elem: str) -> dict[str, float | int]:
+    bits = vector(elem).bits
+    if elem in FLOATS:
+        return {"arith.addf": 0.0, "arith.mulf": 1.0, "arith.maximumf": -math.inf, "arith.minimumf": math.inf}
+    top = 1 << (bits - 1)
+    return {
+        "arith.addi": 0, "arith.muli": 1, "arith.andi": -1, "arith.ori": 0, "arith.xori": 0,
+        "arith.maxsi": -top if bits > 1 else 1, "arith.minsi": top - 1, "arith.maxui": 0, "arith.minui": -1,
+    }  # fmt: skip
+
+
+_FREE_ORDER = frozenset({
+    "arith.addf", "arith.mulf", "arith.maximumf", "arith.minimumf", "arith.addi", "arith.muli", "arith.andi",
+    "arith.ori", "arith.xori", "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui",
+})  # fmt: skip
+
+
+class Reducer:
+    """One accumulated thing: results `numbers` of the op. `inputs` are the body's values that each step takes."""
+
+    numbers: tuple[int, ...]
+    any_order = True
+    long_sum = False
+
+    def inputs(self) -> Sequence[Value] | None:
+        """The body values that `take` wants; None for the op's inputs themselves."""
+        raise NotImplementedError
+
+    def begin(self, lanes: int) -> State:
+        raise NotImplementedError
+
+    def take(self, state: State, inputs: list[LoopValue], step: Step) -> State:
+        raise NotImplementedError
+
+    def join(self, x: State, y: State) -> State:
+        raise NotImplementedError
+
+    def across_lanes(self, state: State) -> State:
+        """The state of one lane that stands for all."""
+        raise NotImplementedError
+
+    def finish(self, state: State, initial: list[LoopValue]) -> list[LoopValue]:
+        """The results, the op's initial values included."""
+        raise NotImplementedError
+
+    # -- long sums: a chunk is summed on its own and then added to the total with its rounding error
+
+    def begin_total(self, lanes: int) -> State:
+        return self.begin(lanes)
+
+    def begin_chunk(self, total: State) -> State:
+        return total
+
+    def end_chunk(self, total: State, chunk: State) -> State:
+        return chunk
+
+    def end_total(self, total: State) -> State:
+        return total
+
+
+class Step:
+    """Where one step of a reduction happens: evaluator, loop indices."""
+
+    __slots__ = ("evaluator", "loops")
+
+    def __init__(self, evaluator: Evaluator, loops: list[Index]):
+        self.evaluator, self.loops = evaluator, loops
+
+
+class OperationReducer(Reducer):
+    """result = op(result, input) for one known op. Half sums and products accumulate in f32 and round once."""
+
+    def __init__(self, builder: KernelBuilder, number: int, name: str, value: Value, elem: str):
+        self.builder = builder
+        self.numbers = (number,)
+        self.name = name
+        self.value = value
+        self.elem = elem
+        self.state_elem = "f32" if elem in ("f16", "bf16") and name in ("arith.addf", "arith.mulf") else elem
+        self.long_sum = name == "arith.addf"
+        self.identity = _identities(elem)[name]
+
+    def inputs(self) -> Sequence[Value]:
+        return (self.value,)
+
+    def _op(self, x: LoopValue, y: LoopValue) -> LoopValue:
+        return self.builder.op(self.name, (x, y), x.type)
+
+    def _constant(self, lanes: int) -> LoopValue:
+        return self.builder.const(self.identity, vector(self.state_elem, lanes))
+
+    def begin(self, lanes: int) -> State:
+        return [self._constant(lanes)]
+
+    def widened(self, value: LoopValue, lanes: int) -> LoopValue:
+        value = self.builder.splat(value, lanes)
+        if self.state_elem != self.elem:
+            value = self.builder.op("arith.extf", (value,), vector(self.state_elem, lanes))
+        return value
+
+    def take(self, state: State, inputs: list[LoopValue], step: Step) -> State:
+        return [self._op(state[0], self.widened(inputs[0], state[0].lanes))]
+
+    def join(self, x: State, y: State) -> State:
+        return [self._op(x[0], y[0])]
+
+    def across_lanes(self, state: State) -> State:
+        return [self.builder.reduce(self.name, state[0])]
+
+    def finish(self, state: State, initial: list[LoopValue]) -> list[LoopValue]:
+        value, first = state[0], initial[0]
+        if not (first.const is not None and first.const == self.identity):
+            value = self._op(self.widened(first, value.lanes), value)
+        if self.state_elem != self.elem:
+            value = self.builder.op("arith.truncf", (value,), vector(self.elem, value.lanes))
+        return [value]
+
+    # Chunk totals: s + x and what its rounding lost (exact, by Knuth's two-sum), kept in two sums.
+
+    def begin_total(self, lanes: int) -> State:
+        return [self._constant(lanes)] * (2 if self.long_sum else 1)
+
+    def begin_chunk(self, total: State) -> State:
+        return [self._constant(total[0].lanes)] if self.long_sum else total
+
+    def end_chunk(self, total: State, chunk: State) -> State:
+        if not self.long_sum:
+            return chunk
+        builder = self.builder
+        high, low = total
+        type = high.type
+
+        def sub(x, y):
+            return builder.op("arith.subf", (x, y), type)
+
+        added = self._op(high, chunk[0])
+        part = sub(added, high)
+        error = self._op(sub(high, sub(added, part)), sub(chunk[0], part))
+        return [added, self._op(low, error)]
+
+    def end_total(self, total: State) -> State:
+        if not self.long_sum:
+            return total
+        builder = self.builder
+        high, low = total
+        # Beyond the finite numbers the error is NaN and means nothing.
+        gap = builder.op("arith.subf", (high, high), high.type)
+        finite = builder.op("arith.cmpf", (gap, gap), vector("i1", high.lanes), "oeq")
+        return [builder.select(finite, self._op(high, low), high)]
+
+
+class ExtremumReducer(Reducer):
+    """maximumf or minimumf: a plain compare and select beside a sticky mask of lanes that met a NaN.
+
+    That is several times faster than an operation that orders NaN and zeros in every step.
+    """
+
+    def __init__(self, builder: KernelBuilder, number: int, name: str, value: Value, elem: str):
+        self.builder = builder
+        self.numbers = (number,)
+        self.value = value
+        self.elem = elem
+        self.maximum = name == "arith.maximumf"
+        self.identity = _identities(elem)[name]
+        self.state_elem = "f64" if elem == "f64" else "f32"
+
+    def inputs(self) -> Sequence[Value]:
+        return (self.value,)
+
+    def begin(self, lanes: int) -> State:
+        builder = self.builder
+        return [
+            builder.const(self.identity, vector(self.state_elem, lanes)),
+            builder.const(0, vector("i1", lanes)),
+        ]
+
+    def _better(self, x: LoopValue, y: LoopValue) -> LoopValue:
+        predicate = "ogt" if self.maximum else "olt"
+        holds = self.builder.op("arith.cmpf", (x, y), vector("i1", x.lanes), predicate)
+        return self.builder.select(holds, x, y)
+
+    def take(self, state: State, inputs: list[LoopValue], step: Step) -> State:
+        builder = self.builder
+        lanes = state[0].lanes
+        value = builder.splat(inputs[0], lanes)
+        if self.state_elem != self.elem:
+            value = builder.op("arith.extf", (value,), vector(self.state_elem, lanes))
+        nan = builder.op("arith.cmpf", (value, value), state[1].type, "uno")
+        return [self._better(value, state[0]), builder.op("arith.ori", (state[1], nan), nan.type)]
+
+    def join(self, x: State, y: State) -> State:
+        return [self._better(x[0], y[0]), self.builder.op("arith.ori", (x[1], y[1]), x[1].type)]
+
+    def across_lanes(self, state: State) -> State:
+        builder = self.builder
+        kind = "maxnum" if self.maximum else "minnum"
+        return [builder.reduce(kind, state[0]), builder.reduce("arith.ori", state[1])]
+
+    def finish(self, state: State, initial: list[LoopValue]) -> list[LoopValue]:
+        builder = self.builder
+        value, nan = state
+        first = initial[0]
+        if not (first.const is not None and first.const == self.identity):
+            value, nan = self.take(state, [first], None)
+        value = builder.select(nan, builder.const(math.nan, value.type), value)
+        if self.state_elem != self.elem:
+            value = builder.op("arith.truncf", (value,), vector(self.elem, value.lanes))
+        return [value]
+
+
+class BodyReducer(Reducer):
+    """The body itself is the step, for all results together."""
+
+    def __init__(self, builder: KernelBuilder, view: StructuredOp, position: int | None):
+        self.builder = builder
+        self.view = view
+        self.numbers = tuple(range(len(view.outputs)))
+        self.position = position
+        self.any_order = position is not None
+        self.elems = [element_name(v.type) for v in view.outputs]
+        self.initial: list[LoopValue] = []
+
+    def inputs(self) -> Sequence[Value]:
+        return ()
+
+    def begin(self, lanes: int) -> State:
+        return [self.builder.splat(v, lanes) for v in self.initial]
+
+    def take(self, state: State, inputs: list[LoopValue], step: Step) -> State:
+        view, evaluator = self.view, step.evaluator
+        values = evaluator.body_inputs(view, step.loops, None)
+        values.update(zip(view.body.arguments[len(view.inputs) :], state, strict=True))
+        results = evaluator.run_body(view.body, values, step.loops, None)
+        return [self.builder.splat(v, s.lanes) for v, s in zip(results, state, strict=True)]
+
+    def join(self, x: State, y: State) -> State:
+        """Picks by the body, with the state whose position is lower as the earlier one."""
+        raise unsupported(self.view.op, "its states cannot be joined")
+
+    def across_lanes(self, state: State) -> State:
+        if state[0].lanes == 1:
+            return state
+        raise unsupported(self.view.op, "its lanes cannot be joined")
+
+    def finish(self, state: State, initial: list[LoopValue]) -> list[LoopValue]:
+        return state
+
+
+class DotReducer(OperationReducer):
+    """A sum of products, multiplied and added in one rounding where the target can."""
+
+    def __init__(self, builder: KernelBuilder, factors: Sequence[Value] | None, elem: str):
+        add = "arith.addf" if elem in FLOATS else "arith.addi"
+        super().__init__(builder, 0, add, None, elem)
+        self.factors = factors
+
+    def inputs(self) -> Sequence[Value] | None:
+        return self.factors
+
+    def take(self, state: State, inputs: list[LoopValue], step: Step) -> State:
+        builder, lanes = self.builder, state[0].lanes
+        x, y = (self._factor(value, lanes) for value in inputs)
+        if self.name == "arith.addi":
+            return [self._op(state[0], builder.op("arith.muli", (x, y), x.type))]
+        return [builder.op("fma", (x, y, state[0]), x.type)]
+
+    def _factor(self, value: LoopValue, lanes: int) -> LoopValue:
+        """A factor in the type of the sum; named contractions multiply in it."""
+        builder = self.builder
+        value = builder.splat(value, lanes)
+        if value.type.elem == self.state_elem:
+            return value
+        op = "arith.extf" if value.type.is_float else "arith.extsi"
+        return builder.op(op, (value,), vector(self.state_elem, lanes))
+
+
+def dot_factors(view: StructuredOp) -> tuple[Value, Value] | None:
+    """The two body values whose products a generic op sums up."""
+    if view.body is None or len(view.outputs) != 1:
+        return None
+    found = _known_operation(view, 0)
+    if found is None or found[0] not in ("arith.addf", "arith.addi"):
+        return None
+    product = found[1].defining_op
+    wanted = "arith.mulf" if found[0] == "arith.addf" else "arith.muli"
+    if product is None or product.name != wanted or not product.result.has_one_use:
+        return None
+    return product.operands[0], product.operands[1]
+
+
+def reducers_of(builder: KernelBuilder, view: StructuredOp) -> list[Reducer]:
+    """The reducers that together give the op's results."""
+    factors = dot_factors(view)
+    if view.is_dot or factors is not None:
+        return [DotReducer(builder, factors, element_name(view.outputs[0].type))]
+    simple = [_known_operation(view, number) for number in range(len(view.outputs))]
+    if all(found is not None for found in simple):
+        return [_operation_reducer(builder, number, *found) for number, found in enumerate(simple)]
+    return [BodyReducer(builder, view, None)]
+
+
+def _operation_reducer(builder: KernelBuilder, number: int, name: str, value: Value) -> Reducer:
+    elem = element_name(value.type)
+    kind = ExtremumReducer if name in ("arith.maximumf", "arith.minimumf") else OperationReducer
+    return kind(builder, number, name, value, elem)
+
+
+def _known_operation(view: StructuredOp, number: int) -> tuple[str, Value] | None:
+    """(op, the value that it combines the result with) where the body is result = op(result, value)."""
+    accumulator = view.body.arguments[len(view.inputs) + number]
+    combined = view.body.terminator.operands[number]
+    op: Operation | None = combined.defining_op
+    if op is None or op.name not in _FREE_ORDER or not accumulator.has_one_use or not combined.has_one_use:
+        return None
+    if op.operands[0] is accumulator:
+        return op.name, op.operands[1]
+    if op.operands[1] is accumulator:
+        return op.name, op.operands[0]
+    return None

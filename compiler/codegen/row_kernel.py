@@ -1,0 +1,195 @@
+"""Kernels that reduce: what is common to reductions, row-wise dispatches and contractions.
+
+Enters: a dispatch with reductions that share their parallel dims. Leaves: its domain as syms (rows, and what is
+reduced), one point of it on paper, and the code of one row or of several rows side by side: the reductions stage by
+stage, then the results of the reduced shape, then those of the full shape.
+"""
+
+from __future__ import annotations
+
+from ..errors import CompileError
+from . import configure
+from .configure import Band, VectorPlan
+from .dispatch import DispatchGraph, KernelContext
+from .elements import element_name
+from .indexing import LaneScope, Sym, of
+from .loops import KernelBuilder, vector
+from .nest import loop_nest, vector_loop, whole
+from .stages import Reduction, Row, StageLoops, group_stages, make_reduction
+from .stores import ResultStore, result_stores
+from .structured import StructuredOp, is_structured, structured
+from .survey import Survey, survey
+from .target import Target
+
+
+class RowKernel:
+    """Base of the strategies that reduce; they write `build`."""
+
+    def __init__(self, graph: DispatchGraph, target: Target):
+        self.graph, self.target = graph, target
+        self.builder = KernelBuilder(graph.name)
+        self.context = KernelContext(graph, self.builder)
+        self.stores = result_stores(self.context)
+        views = [structured(op) for op in graph.ops if is_structured(op)]
+        self.views = [view for view in views if view.reductions]
+        self._make_domain()
+        self.stages = group_stages(self.reductions)
+
+    # -- the domain
+
+    def _make_domain(self) -> None:
+        """Syms for the rows (from the first reduction's results) and for what is reduced."""
+        first = self.views[0]
+        extents = self._loop_extents(first)
+        self.rows: list[Sym] = []
+        self.domain: list[Sym] = []
+        for d, extent in enumerate(extents):
+            sym = Sym(f"{'p' if first.iterators[d] == 'parallel' else 'r'}{d}", extent)
+            self.domain.append(sym)
+        self.rows = [self.domain[e.position] for e in first.output_map(0)]
+        self.reduced = [self.domain[d] for d in first.reductions]
+        self.reductions = [self._reduction(view) for view in self.views]
+
+    def _reduction(self, view: StructuredOp) -> Reduction:
+        """An op's loops as syms: its results run over the rows, the rest over the reduced dims in order."""
+        extents = self._loop_extents(view)
+        syms: list[Sym | None] = [None] * view.rank
+        for number in range(len(view.outputs)):
+            for sym, expression in zip(self.rows, view.output_map(number), strict=True):
+                syms[expression.position] = sym
+        left = list(self.reduced)
+        for d in view.reductions:
+            match = next((s for s in left if s.extent == extents[d]), None)
+            if match is None:
+                match = Sym(f"r{len(self.domain)}_{d}", extents[d])
+            else:
+                left.remove(match)
+            syms[d] = match
+        for d, sym in enumerate(syms):
+            if sym is None or sym.extent != extents[d]:
+                raise CompileError(
+                    f"dispatch {self.graph.name}: {view.op.name} runs over other rows than the reduction before it",
+                    str(view.op.location),
+                )
+        return make_reduction(self.builder, view, syms)
+
+    def _loop_extents(self, view: StructuredOp) -> list:
+        extents: list = [None] * view.rank
+        for operand, map_ in zip((*view.inputs, *view.outputs), view.maps, strict=True):
+            if not map_:
+                continue
+            for expression, size in zip(map_, self.context.shape(operand), strict=True):
+                position = getattr(expression, "position", None)
+                if position is not None and extents[position] is None:
+                    extents[position] = size
+        if None in extents:
+            raise CompileError(
+                f"dispatch {self.graph.name}: no operand of {view.op.name} gives the extent of a loop",
+                str(view.op.location),
+            )
+        return extents
+
+    # -- what it touches and costs
+
+    def look(self) -> Survey:
+        """One point of everything on paper; gives each stage its loops."""
+        found = survey(self.context, self.domain, self._visit)
+        self.row_bands = configure.bands_of(self.rows, found, self.builder)
+        self.reduced_bands = self._bands(tuple(self.reduced), found)
+        for stage in self.stages:
+            stage.bands = self._bands(stage.reduced, found)
+        return found
+
+    def _bands(self, syms: tuple[Sym, ...], found: Survey) -> list[Band]:
+        """The loops of a stage; there is always one, since that is what the stage is."""
+        return configure.bands_of(syms, found, self.builder) or [Band((syms[-1],), 1)]
+
+    def vector_plan(self, found: Survey, lanes: int, band: int = 0, vectors: int = 1) -> VectorPlan:
+        scalar_tail = not configure.masked_tail_is_cheap(self.target, found)
+        return VectorPlan(band, lanes, vectors, scalar_tail=scalar_tail)
+
+    def reduced_points(self) -> float:
+        points = 1.0
+        for sym in self.reduced:
+            points *= sym.extent if sym.extent.__class__ is int else 256
+        return max(points, 1.0)
+
+    def _visit(self, scope: LaneScope) -> None:
+        """One point of everything, on paper."""
+        row = Row(self.context, scope)
+        builder = self.builder
+        for reduction in self.reductions:
+            evaluator = row.evaluator()
+            view = reduction.view
+            if view.body is None:
+                evaluator.step_inputs(view, reduction.loops, None)
+            else:
+                arguments = evaluator.body_inputs(view, reduction.loops, None)
+                for argument in view.body.arguments[len(view.inputs) :]:
+                    arguments[argument] = builder.stand_in(vector(element_name(argument.type)))
+                evaluator.run_body(view.body, arguments, reduction.loops, None)
+            for number, result in enumerate(view.op.results):
+                stand_in = builder.stand_in(vector(element_name(result.type)))
+                row.provide(result, reduction.result_indices[number], stand_in)
+        for store in self.stores:
+            indices = self._store_indices(store)
+            store.store(scope, indices, row.evaluator().value_at(store.value, indices))
+
+    def _store_indices(self, store: ResultStore):
+        shape = store.shape
+        if shape == tuple([sym.extent for sym in self.rows]):
+            return tuple([of(sym) for sym in self.rows])
+        if shape == tuple([sym.extent for sym in self.domain]):
+            return tuple([of(sym) for sym in self.domain])
+        raise CompileError(
+            f"dispatch {self.graph.name} has a result of shape {shape}, neither that of its rows nor the full one",
+            str(store.op.location),
+        )
+
+    # -- code
+
+    def rows_at(self, scopes: list[LaneScope], plan: VectorPlan | None, unroll: int) -> None:
+        """Everything for one row, or for some vectors of rows."""
+        rows = [Row(self.context, scope) for scope in scopes]
+        for stage in self.stages:
+            if not stage.any_order:
+                scalar = None if plan is None else VectorPlan(0, 1, 1)
+                StageLoops(stage, rows, scalar, 1).run()
+            else:
+                StageLoops(stage, rows, plan, unroll).run()
+        full = []
+        for store in self.stores:
+            indices = self._store_indices(store)
+            if len(indices) == len(self.rows):
+                for row in rows:
+                    store.store(row.scope, indices, row.evaluator().value_at(store.value, indices))
+            else:
+                full.append((store, indices))
+        if full:
+            self._full_results(rows, full, plan)
+
+    def _full_results(self, rows: list[Row], full, plan: VectorPlan | None) -> None:
+        def point(row: Row, scope: LaneScope) -> None:
+            evaluator = row.evaluator(scope)
+            for store, indices in full:
+                store.store(scope, indices, evaluator.value_at(store.value, indices))
+
+        ranges = [whole(band.extent) for band in self.reduced_bands]
+        for row in rows:
+            if plan is None:
+                loop_nest(
+                    row.scope.copy(mask=row.scope.mask),
+                    self.reduced_bands,
+                    ranges,
+                    lambda scope, row=row: point(row, scope),
+                )
+                continue
+
+            def vectors(scope: LaneScope, row: Row = row) -> None:
+                def some(scopes: list[LaneScope]) -> None:
+                    for inner in scopes:
+                        point(row, inner)
+
+                vector_loop(scope, self.reduced_bands[-1], ranges[-1], plan, some)
+
+            loop_nest(row.scope.copy(), self.reduced_bands[:-1], ranges[:-1], vectors)

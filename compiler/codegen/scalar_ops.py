@@ -1,0 +1,214 @@
+"""One arith or math op on scalars or vectors, as LLVM IR.
+
+Enters: the op's dialect name, its operands as `llvm.values.Value`, the loop IR types and the op's attribute.
+Leaves: the result's LLVM value.
+
+Rules: half and bfloat arithmetic is done in f32 and rounded once an op; integers wrap; a bool is i1 in registers;
+no fast-math flags, no contraction. maximumf and minimumf pass NaN on and order the zeros; maxnumf and minnumf
+drop it. A conversion of a float to an integer is what the op says: undefined out of range.
+"""
+
+from __future__ import annotations
+
+from .llvm import values as lv
+from .llvm.function import Function
+from .loops import Type
+from .math import emit_math
+from .target import Target
+
+_LLVM_ELEMENTS = {
+    "i1": lv.I1, "i8": lv.I8, "i16": lv.I16, "i32": lv.I32, "i64": lv.I64,
+    "f16": lv.F16, "bf16": lv.BF16, "f32": lv.F32, "f64": lv.F64,
+}  # fmt: skip
+
+# name → the method of `Function` that is the op itself
+_DIRECT = {
+    "arith.addi": "add", "arith.subi": "sub", "arith.muli": "mul", "arith.divsi": "sdiv", "arith.divui": "udiv",
+    "arith.remsi": "srem", "arith.remui": "urem", "arith.andi": "and_", "arith.ori": "or_", "arith.xori": "xor",
+    "arith.shli": "shl", "arith.shrsi": "ashr", "arith.shrui": "lshr",
+    "arith.maxsi": "smax", "arith.minsi": "smin", "arith.maxui": "umax", "arith.minui": "umin",
+    "arith.addf": "fadd", "arith.subf": "fsub", "arith.mulf": "fmul", "arith.divf": "fdiv", "arith.remf": "frem",
+    "arith.negf": "fneg", "arith.select": "select",
+}  # fmt: skip
+
+_CASTS = {
+    "arith.extsi": "sext", "arith.extui": "zext", "arith.trunci": "trunc", "arith.sitofp": "sitofp",
+    "arith.uitofp": "uitofp", "arith.fptosi": "fptosi", "arith.fptoui": "fptoui",
+}  # fmt: skip
+
+_NARROW_FLOATS = (lv.F16, lv.BF16)
+_MOVES = frozenset({"arith.select", "arith.bitcast", "arith.extf", "arith.truncf"})
+
+
+def llvm_type(type: Type) -> str:
+    """The register type of a loop IR type."""
+    return lv.vec(type.lanes, _LLVM_ELEMENTS[type.elem])
+
+
+def llvm_storage(elem: str) -> str:
+    """The type of one element in memory."""
+    return lv.I8 if elem == "i1" else _LLVM_ELEMENTS[elem]
+
+
+def emit_scalar_op(fn: Function, target: Target, name: str, operands: list[lv.Value], type: Type, attrs) -> lv.Value:
+    """Writes one op; `type` is the result's."""
+    if name not in _MOVES and any(lv.elem(v.ty) in _NARROW_FLOATS for v in operands):
+        return _in_f32(fn, target, name, operands, type, attrs)
+    result = llvm_type(type)
+    if lv.elem(result) in _NARROW_FLOATS and name in ("arith.sitofp", "arith.uitofp"):
+        return _integer_to_narrow_float(fn, name, operands[0], result)
+    direct = _DIRECT.get(name)
+    if direct is not None:
+        return getattr(fn, direct)(*operands)
+    cast = _CASTS.get(name)
+    if cast is not None:
+        return fn.cast(cast, operands[0], result)
+    special = _SPECIAL.get(name)
+    if special is not None:
+        return special(fn, operands, result, attrs)
+    return emit_math(fn, name, operands, target)
+
+
+def _in_f32(fn, target, name, operands, type, attrs) -> lv.Value:
+    wide = [fn.fpext(v, lv.F32) if lv.elem(v.ty) in _NARROW_FLOATS else v for v in operands]
+    if not type.is_float:
+        return emit_scalar_op(fn, target, name, wide, type, attrs)
+    value = emit_scalar_op(fn, target, name, wide, type.with_elem("f32"), attrs)
+    return fn.fptrunc(value, llvm_type(type))
+
+
+def _integer_to_narrow_float(fn, name, x, result) -> lv.Value:
+    """Rounds once: f64 holds every integer up to 53 bits, and a wider one rounds to odd before it gets there."""
+    op = _CASTS[name]
+    if lv.bits(x.ty) <= 16:
+        return fn.fptrunc(fn.cast(op, x, lv.F32), result)
+    if lv.bits(x.ty) <= 32:
+        return fn.fptrunc(fn.cast(op, x, lv.F64), result)
+    # The lower 11 bits only matter as "something is there": fold them into one sticky bit.
+    sticky = fn.zext(fn.icmp("ne", fn.and_(x, 0x7FF), 0), lv.I64)
+    sticky = fn.shl(sticky, 11)
+    folded = fn.or_(fn.and_(x, ~0x7FF), sticky)
+    magnitude_fits = fn.icmp("ult", fn.add(x, 1 << 52), 1 << 53)
+    return fn.fptrunc(fn.cast(op, fn.select(magnitude_fits, x, folded), lv.F64), result)
+
+
+def _compare_float(fn, operands, result, predicate):
+    return fn.fcmp(predicate, *operands)
+
+
+def _compare_int(fn, operands, result, predicate):
+    return fn.icmp(predicate, *operands)
+
+
+def _constant_number(value: lv.Value) -> float | None:
+    """The number of a float constant, scalar or the same in every lane."""
+    if not value.is_constant:
+        return None
+    text = value.ref
+    if text == "zeroinitializer":
+        return 0.0
+    if text.startswith("splat ("):
+        text = text[text.index(" ", 7) + 1 : -1]
+    if not text.startswith("0x") or text[2] in "HR":
+        return None
+    return lv.struct.unpack("<d", lv.struct.pack("<Q", int(text, 16)))[0]
+
+
+def _extremum(fn, operands, maximum: bool):
+    """IEEE maximum and minimum. Against a constant that is neither NaN nor the wrong zero one compare suffices:
+    an unordered comparison keeps a NaN operand."""
+    x, y = operands
+    if _constant_number(x) is not None:
+        x, y = y, x
+    number = _constant_number(y)
+    if number is not None and number == number:
+        negative_zero = number == 0 and lv.struct.pack("<d", number)[7] & 0x80
+        if number != 0 or bool(negative_zero) != maximum:
+            return fn.select(fn.fcmp("ugt" if maximum else "ult", x, y), x, y)
+    return fn.intrinsic("maximum" if maximum else "minimum", x, y)
+
+
+def _maximum(fn, operands, result, attrs):
+    return _extremum(fn, operands, True)
+
+
+def _minimum(fn, operands, result, attrs):
+    return _extremum(fn, operands, False)
+
+
+def _number_extremum(predicate: str):
+    def emit(fn, operands, result, attrs):
+        x, y = operands
+        better = fn.or_(fn.fcmp(predicate, x, y), fn.fcmp("uno", y, y))
+        return fn.select(better, x, y)
+
+    return emit
+
+
+def _extend_float(fn, operands, result, attrs):
+    (x,) = operands
+    if lv.elem(x.ty) == lv.BF16 and lv.elem(result) == lv.F64:
+        x = fn.fpext(x, lv.F32)
+    return fn.fpext(x, result)
+
+
+def _truncate_float(fn, operands, result, attrs):
+    (x,) = operands
+    return fn.fptrunc(x, result)
+
+
+def _bitcast(fn, operands, result, attrs):
+    return fn.bitcast(operands[0], result)
+
+
+def _index_cast(fn, operands, result, attrs):
+    return _resize(fn, operands[0], result, "sext")
+
+
+def _index_cast_unsigned(fn, operands, result, attrs):
+    return _resize(fn, operands[0], result, "zext")
+
+
+def _resize(fn, x, result, extend):
+    if lv.bits(x.ty) == lv.bits(result):
+        return x
+    return fn.cast("trunc" if lv.bits(x.ty) > lv.bits(result) else extend, x, result)
+
+
+def _ceil_div_unsigned(fn, operands, result, attrs):
+    x, y = operands
+    quotient = fn.udiv(x, y)
+    inexact = fn.icmp("ne", fn.mul(quotient, y), x)
+    return fn.add(quotient, fn.zext(inexact, result))
+
+
+def _rounded_division(up: bool):
+    """Quotient towards plus or minus infinity: the truncated one, moved by one where it is inexact."""
+
+    def emit(fn, operands, result, attrs):
+        x, y = operands
+        quotient = fn.sdiv(x, y)
+        inexact = fn.icmp("ne", fn.mul(quotient, y), x)
+        same_sign = fn.icmp("sge", fn.xor(x, y), 0)
+        moves = fn.and_(inexact, same_sign if up else fn.not_(same_sign))
+        return (fn.add if up else fn.sub)(quotient, fn.zext(moves, result))
+
+    return emit
+
+
+_SPECIAL = {
+    "arith.cmpf": _compare_float,
+    "arith.cmpi": _compare_int,
+    "arith.maximumf": _maximum,
+    "arith.minimumf": _minimum,
+    "arith.maxnumf": _number_extremum("ogt"),
+    "arith.minnumf": _number_extremum("olt"),
+    "arith.extf": _extend_float,
+    "arith.truncf": _truncate_float,
+    "arith.bitcast": _bitcast,
+    "arith.index_cast": _index_cast,
+    "arith.index_castui": _index_cast_unsigned,
+    "arith.ceildivui": _ceil_div_unsigned,
+    "arith.ceildivsi": _rounded_division(True),
+    "arith.floordivsi": _rounded_division(False),
+}

@@ -1,0 +1,88 @@
+"""Elementwise dispatches: every result point is computed on its own.
+
+Enters: a dispatch whose stores have no reduction behind them. Leaves: one loop nest over the (collapsed) result domain,
+vectorised along the dim where memory is contiguous; several results share it.
+"""
+
+from __future__ import annotations
+
+from ...errors import CompileError
+from .. import configure
+from ..configure import VectorPlan
+from ..dispatch import DispatchGraph, KernelContext
+from ..evaluate import Evaluator
+from ..indexing import LaneScope, Sym, of
+from ..loops import KernelBuilder
+from ..nest import loop_nest, tile_ranges, vector_loop
+from ..plan import Plan, count_factors
+from ..stores import ResultStore, result_stores
+from ..survey import Survey, survey
+from ..target import Target
+
+
+def build(graph: DispatchGraph, target: Target) -> Plan:
+    """The kernel of an elementwise dispatch."""
+    builder = KernelBuilder(graph.name)
+    context = KernelContext(graph, builder)
+    stores = result_stores(context)
+    syms = _domain(stores, graph)
+    if any(sym.extent == 0 for sym in syms):
+        return Plan(builder.finish(), [0])
+
+    def body(scopes: list[LaneScope]) -> None:
+        for inner in scopes:
+            _store_point(stores, syms, Evaluator(context, inner), inner)
+
+    found = survey(context, syms, lambda paper: body([paper]))
+    bands = configure.bands_of(syms, found, builder)
+    lanes = configure.lanes_for(target, found.element_bits)
+    scope = LaneScope(builder, 1)
+
+    if not bands:
+        body([scope])
+        return Plan(builder.finish(), [1])
+    plan, bands = _vector_plan(bands, found, lanes, target, builder)
+    multiples = [1] * len(bands)
+    multiples[plan.band] = plan.lanes * max(plan.unroll, plan.repeat)
+    tiles = configure.tile_bands(bands, configure.point_nanoseconds(found, lanes), multiples)
+    ranges = tile_ranges(builder, bands, tiles)
+    outer = [k for k in range(len(bands)) if k != plan.band]
+    loop_nest(
+        scope,
+        [bands[k] for k in outer],
+        [ranges[k] for k in outer],
+        lambda inner: vector_loop(inner, bands[plan.band], ranges[plan.band], plan, body),
+    )
+    return Plan(builder.finish(), count_factors([b.extent for b in bands], tiles.sizes))
+
+
+def _domain(stores: list[ResultStore], graph: DispatchGraph) -> list[Sym]:
+    shape = stores[0].shape
+    for store in stores[1:]:
+        if store.shape != shape:
+            raise CompileError(
+                f"dispatch {graph.name} has results of different shapes {shape} and {store.shape}; "
+                "flow should give each its own dispatch",
+                str(store.op.location),
+            )
+    return [Sym(f"d{k}", extent) for k, extent in enumerate(shape)]
+
+
+def _store_point(stores: list[ResultStore], syms: list[Sym], evaluator: Evaluator, scope: LaneScope) -> None:
+    indices = tuple([of(sym) for sym in syms])
+    # All values first: a store could otherwise come before a load of the same place.
+    values = [evaluator.value_at(store.value, indices) for store in stores]
+    for store, value in zip(stores, values, strict=True):
+        store.store(scope, indices, value)
+
+
+def _vector_plan(bands, found: Survey, lanes: int, target: Target, builder: KernelBuilder):
+    number = configure.pick_vector_band(bands, found, lanes)
+    scalar_tail = not configure.masked_tail_is_cheap(target, found)
+    repeat = configure.narrow_repeat(bands, found, lanes, number)
+    if repeat:
+        outer, inner = bands[number - 1], bands[number]
+        merged = configure.Band((*outer.syms, *inner.syms), builder.mul(outer.extent, inner.extent))
+        bands = [*bands[: number - 1], merged, *bands[number + 1 :]]
+        return VectorPlan(number - 1, lanes, 1, max(repeat, 1), scalar_tail=True), bands
+    return VectorPlan(number, lanes, configure.unroll_for(found), scalar_tail=scalar_tail), bands

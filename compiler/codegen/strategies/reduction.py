@@ -1,0 +1,86 @@
+"""Reductions and row-wise dispatches: sums, maxima, argmax, softmax, layer normalisation.
+
+Enters: a dispatch with one or more reductions that share their parallel dims. Leaves: a loop over the rows, with the
+lanes of a vector along the reduced dims (each row in vectors) or along a row dim (each lane a row), whichever costs
+less.
+"""
+
+from __future__ import annotations
+
+from .. import configure
+from ..dispatch import DispatchGraph
+from ..indexing import LaneScope
+from ..nest import loop_nest, tile_ranges, vector_loop
+from ..plan import Plan, count_factors
+from ..row_kernel import RowKernel
+from ..survey import Survey
+from ..target import Target
+
+# Lanes along a reduced dim are joined at the end of each row, which takes about this many ops.
+_JOIN_COST = 24.0
+
+
+def build(graph: DispatchGraph, target: Target) -> Plan:
+    """The kernel of a reduction or row-wise dispatch."""
+    return _ReductionKernel(graph, target).build()
+
+
+class _ReductionKernel(RowKernel):
+    def build(self) -> Plan:
+        builder = self.builder
+        if any(sym.extent == 0 for sym in self.rows):
+            return Plan(builder.finish(), [0])
+        found = self.look()
+        lanes = configure.lanes_for(self.target, found.element_bits)
+        unroll = configure.unroll_for(found)
+        nanoseconds = configure.point_nanoseconds(found, lanes) * self.reduced_points()
+        band = self._vector_row_band(found, lanes)
+        if band is None:
+            sizes = self._lanes_along_reduced(found, lanes, unroll, nanoseconds)
+        else:
+            sizes = self._lanes_along_rows(found, lanes, unroll, nanoseconds, band)
+        return Plan(builder.finish(), count_factors([b.extent for b in self.row_bands], sizes) or [1])
+
+    def _lanes_along_reduced(self, found: Survey, lanes: int, unroll: int, nanoseconds: float) -> list[int]:
+        plan = self.vector_plan(found, lanes)
+        tiles = configure.tile_bands(self.row_bands, nanoseconds, [1] * len(self.row_bands))
+        ranges = tile_ranges(self.builder, self.row_bands, tiles)
+        scope = LaneScope(self.builder, 1)
+        loop_nest(scope, self.row_bands, ranges, lambda inner: self.rows_at([inner], plan, unroll))
+        return tiles.sizes
+
+    def _lanes_along_rows(self, found: Survey, lanes: int, unroll: int, nanoseconds: float, band: int) -> list[int]:
+        bands = self.row_bands
+        vectors = max(1, min(4, 16 // max(1, int(found.cost))))
+        plan = self.vector_plan(found, lanes, band, vectors)
+        multiples = [1] * len(bands)
+        multiples[band] = lanes * vectors
+        tiles = configure.tile_bands(bands, nanoseconds, multiples)
+        ranges = tile_ranges(self.builder, bands, tiles)
+        outer = [k for k in range(len(bands)) if k != band]
+
+        def vectors_of_rows(scope: LaneScope) -> None:
+            def some(scopes: list[LaneScope]) -> None:
+                self.rows_at(scopes, None, max(1, unroll // len(scopes)))
+
+            vector_loop(scope, bands[band], ranges[band], plan, some)
+
+        loop_nest(LaneScope(self.builder, 1), [bands[k] for k in outer], [ranges[k] for k in outer], vectors_of_rows)
+        return tiles.sizes
+
+    def _vector_row_band(self, found: Survey, lanes: int) -> int | None:
+        """The row band to vectorise, or None to vectorise along the reduced dims."""
+        inner = self.reduced_bands[-1]
+        memory = sum(configure.access_cost(a, inner.inner, lanes) for a in found.accesses if not a.store)
+        length = inner.extent if inner.extent.__class__ is int else 256
+        best = (memory + found.cost) / (lanes * max(configure.utilisation(inner.extent, lanes), 1e-9))
+        best += _JOIN_COST * len(self.reductions) / max(length, 1)
+        if not all(reduction.any_order for reduction in self.reductions):
+            best = memory + found.cost + 4 * len(self.reductions)
+        choice = None
+        for number, band in enumerate(self.row_bands):
+            memory = sum(configure.access_cost(a, band.inner, lanes) for a in found.accesses)
+            cost = (memory + found.cost) / (lanes * configure.utilisation(band.extent, lanes))
+            if cost < best * 0.95:
+                best, choice = cost, number
+        return choice

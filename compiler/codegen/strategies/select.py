@@ -1,0 +1,27 @@
+"""Picks the strategy of a dispatch by its root.
+
+Enters: a dispatch graph. Leaves: the `build` function of one strategy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..dispatch import DispatchGraph
+from ..plan import Plan
+from ..structured import is_structured, structured
+from ..target import Target
+from . import contraction, elementwise, reduction
+
+Strategy = Callable[[DispatchGraph, Target], Plan]
+
+
+def select_strategy(graph: DispatchGraph) -> Strategy:
+    """The strategy for the kind of op that the dispatch is about."""
+    views = [structured(op) for op in graph.ops if is_structured(op)]
+    reductions = [view for view in views if view.reductions]
+    if any(contraction.is_contraction(view) for view in reductions):
+        return contraction.build
+    if reductions:
+        return reduction.build
+    return elementwise.build
