@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyiree.compiler import errors
+
 if TYPE_CHECKING:
     from pyiree.compiler.ir.location import Location
 
 
-class CompileError(Exception):
+class CompileError(errors.CompileError):
     """A compilation failure with the source location it is about."""
 
     def __init__(self, message: str, location: Location | None = None) -> None:
