@@ -1,6 +1,6 @@
 """erf and erfc.
 
-erf is a polynomial up to 1 and 1 - e^p(x) beyond. erfc keeps its relative accuracy down to the smallest
+erf is a polynomial up to 1 and 1 - 2^p(x) beyond. erfc keeps its relative accuracy down to the smallest
 subnormal: e^(-x^2) q / (1 + 2 x), q a polynomial in (x - k) / (x + k) (after Shepherd and Laframboise), with
 the square, the quotient and the product each kept as a sum of two.
 """
@@ -23,10 +23,13 @@ def _near(m: Lanes, x: Value) -> Value:
 def erf(m: Lanes, x: Value) -> Value:
     a = m.abs(x)
     bounded = m.clamp(a, None, m.pick(4.0, 6.0))
-    complement = exponential.exp_plain(m, m.polynomial(bounded, m.pick("LOG_ERFC_F32", "LOG_ERFC_F64")), 0)
+    exponent = m.polynomial(bounded, m.pick("LOG2_ERFC_F32", "LOG2_ERFC_F64"))
+    shifted = m.add(exponent, m.magic)
+    complement = exponential.exp2_plain(m, shifted, m.sub(exponent, m.sub(shifted, m.magic)))
     far = m.sub(m.c(1.0), complement)
     near = m.mul_add(a, m.polynomial(m.mul(a, a), "ERF"), a)
-    return m.with_sign_of(m.select(m.less(a, 1.0), near, far), x)
+    # Unordered too: NaN does not survive the sum of exponents.
+    return m.with_sign_of(m.select(m.fn.fcmp("ult", a, m.c(1.0)), near, far), x)
 
 
 def erfc(m: Lanes, x: Value) -> Value:
@@ -54,11 +57,12 @@ def _erfc(m: Lanes, x: Value) -> Value:
     product, product_low = m.two_product(quotient, below)
     remainder = m.add(m.sub(m.sub(high, product), product_low), m.sub(low, m.mul(quotient, below_low)))
     quotient_low = m.mul(remainder, inverse)
-    # e^(-square - square_low) = 2^n (1 + p) (1 - square_low), times quotient + quotient_low.
-    r, _, exponent = exponential.reduce(m, m.neg(square))
-    p = m.mul_add(m.mul(r, r), m.polynomial(r, "EXP"), r)
-    p = m.sub(p, m.mul_add(square_low, p, square_low))
-    mantissa = m.add(quotient, m.mul_add(quotient, p, quotient_low))
+    # e^(-square - square_low) = 2^n (1 + r + tail) (1 - square_low), times quotient + quotient_low.
+    r, rest, exponent = exponential.reduce_in_two(m, m.neg(square))
+    tail = m.mul_add(m.mul(r, r), m.polynomial(r, "EXP"), rest)
+    tail = m.sub(tail, m.mul_add(square_low, m.add(r, tail), square_low))
+    mantissa = m.mul_add(quotient, r, m.mul_add(quotient, tail, quotient_low))
+    mantissa = m.add(quotient, mantissa)
     half = m.fn.ashr(exponent, 1)
     far = m.mul(m.mul(mantissa, m.power_of_two(half)), m.power_of_two(m.fn.sub(exponent, half)))
     far = m.select(m.less(x, 0.0), m.sub(m.c(2.0), far), far)

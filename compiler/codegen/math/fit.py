@@ -101,15 +101,15 @@ FITS = {
     "ATAN": Fit(_odd(mp.atan, 1, -THIRD), 0, mp.mpf("0.2987"), {"f32": 5, "f64": 12}, lambda z: z),
     # asin r = r + r z ASIN(z) up to 0.55
     "ASIN": Fit(_odd(mp.asin, 1, THIRD / 2), 0, mp.mpf("0.3026"), {"f32": 5, "f64": 13}, lambda z: z),
-    # erf x = x + x ERF(x^2) up to 1; erf x = 1 - e^LOG_ERFC(x) from there until it rounds to 1
+    # erf x = x + x ERF(x^2) up to 1; erf x = 1 - 2^LOG2_ERFC(x) from there until it rounds to 1
     "ERF": Fit(
         _series(lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1, 2 / mp.sqrt(mp.pi) - 1),
         0, 1, {"f32": 6, "f64": 11}, lambda z: 1,
     ),
-    "LOG_ERFC_F32": Fit(lambda x: mp.log(mp.erfc(x)), 1, 4, {"f32": 6}, mp.erfc),
-    "LOG_ERFC_F64": Fit(lambda x: mp.log(mp.erfc(x)), 1, 6, {"f64": 18}, mp.erfc),
+    "LOG2_ERFC_F32": Fit(lambda x: mp.log(mp.erfc(x), 2), 1, 4, {"f32": 6}, mp.erfc),
+    "LOG2_ERFC_F64": Fit(lambda x: mp.log(mp.erfc(x), 2), 1, 6, {"f64": 18}, mp.erfc),
     # erfc x = e^(-x^2) ERFCX(w) / (1 + 2 x), w = (x - k) / (x + k), x >= 0.46
-    "ERFCX_F32": _erfcx_fit(2, "10.6", {"f32": 9}),
+    "ERFCX_F32": _erfcx_fit(2, "10.6", {"f32": 10}),
     "ERFCX_F64": _erfcx_fit(4, "28", {"f64": 21}),
     # v^(-1 / 3) on [1, 2]: the start of an iteration
     "CBRT": Fit(lambda v: v**-THIRD, 1, 2, {"f32": 5, "f64": 5}, lambda v: 1),

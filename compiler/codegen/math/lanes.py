@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 
-from ..llvm.values import F32, F64, Value, const, elem, float_to_bits, int_like, lanes, with_elem
+from ..llvm.values import F32, F64, I32, Value, const, elem, float_to_bits, int_like, lanes, with_elem, zero
 from .coefficients import COEFFICIENTS
 
 NAN = float("nan")
@@ -19,7 +19,7 @@ INF = float("inf")
 class Lanes:
     """Arithmetic on values of one type; Python numbers stand for constants in every lane."""
 
-    __slots__ = ("bias", "count", "fma", "fn", "int_ty", "is_f32", "kind", "mantissa", "target", "ty")
+    __slots__ = ("bias", "count", "fma", "fn", "int_ty", "is_f32", "kind", "magic", "mantissa", "target", "ty")
 
     def __init__(self, fn, ty: str, target):
         if elem(ty) not in (F32, F64):
@@ -30,6 +30,8 @@ class Lanes:
         self.kind = "f32" if self.is_f32 else "f64"
         self.int_ty = int_like(ty)
         self.mantissa, self.bias = (23, 127) if self.is_f32 else (52, 1023)
+        # Added to a small float, it leaves the nearest integer in the low bits.
+        self.magic = 1.5 * 2.0**self.mantissa
         self.fma = target.has_fma
 
     def wide(self) -> Lanes:
@@ -179,14 +181,26 @@ class Lanes:
         """f64 lanes rounded to this type."""
         return self.fn.cast("fptrunc", a, elem(self.ty))
 
+    # -- AVX-512's instructions on exponents
+
+    @property
+    def fills_avx512_register(self) -> bool:
+        """Whether `avx512` has a form for these lanes."""
+        return self.target.has_avx512 and self.count * self.pick(32, 64) in (128, 256, 512)
+
+    def avx512(self, name: str, *operands: Value) -> Value:
+        """scalef (a 2^floor(b)), getexp, getmant: unmasked, rounding as MXCSR says."""
+        width = self.count * self.pick(32, 64)
+        mask = const(-1, "i16" if self.count == 16 else "i8")
+        rounding = [const(4, I32)] if width == 512 else []
+        full_name = f"llvm.x86.avx512.mask.{name}.{self.pick('ps', 'pd')}.{width}"
+        return self.fn.call_intrinsic(full_name, self.ty, *operands, zero(self.ty), mask, *rounding)
+
     # -- nearest integers
 
     def round_product(self, x: Value, scale: float) -> tuple[Value, Value]:
-        """n = nearest(x * scale) as a float and as an integer, while |n| < 2^(mantissa - 1).
-
-        Adding 1.5 * 2^mantissa leaves the integer in the low bits of the sum.
-        """
-        magic = 1.5 * 2.0**self.mantissa
+        """n = nearest(x * scale) as a float and as an integer, while |n| < 2^(mantissa - 1)."""
+        magic = self.magic
         shifted = self.add(x, magic) if scale == 1.0 else self.mul_add(x, scale, self.c(magic))
         return self.sub(shifted, magic), self.fn.sub(self.bits(shifted), self.pattern(magic))
 
@@ -198,5 +212,4 @@ class Lanes:
         """
         if self.is_f32 or self.target.has_avx512 or not self.target.is_x86:
             return self.fn.sitofp(n, elem(self.ty))
-        magic = 1.5 * 2.0**self.mantissa
-        return self.sub(self.from_bits(self.fn.add(n, self.pattern(magic))), magic)
+        return self.sub(self.from_bits(self.fn.add(n, self.pattern(self.magic))), self.magic)

@@ -7,10 +7,12 @@ log1p of an argument that is kept as a sum of two.
 
 from __future__ import annotations
 
-from ..llvm.values import Value
+from ..llvm.values import Value, const
 from .exponential import LN2_F32, LN2_F64
 from .lanes import INF, NAN, Lanes
 
+# The bits at which a mantissa is halved: twice those of `_split_exponent`.
+SQRT2_F32, SQRT2_F64 = float.fromhex("0x1.6a09e6p+0"), float.fromhex("0x1.6a09e667f3bcdp+0")
 # 1 / ln 2, 1 / ln 10 as high + low, and log10(2), whose high part times an exponent is exact.
 LOG2_E_F32 = float.fromhex("0x1.715476p+0"), float.fromhex("0x1.4ae0cp-26")
 LOG2_E_F64 = float.fromhex("0x1.71547652b82fep+0"), float.fromhex("0x1.777d0ffda0d24p-56")
@@ -29,7 +31,18 @@ def _split_exponent(m: Lanes, bits: Value) -> tuple[Value, Value]:
 
 
 def reduce(m: Lanes, x: Value) -> tuple[Value, Value]:
-    """x = (1 + t) 2^e: gives e as a float, and t. Subnormals are scaled up first."""
+    """x = (1 + t) 2^e: gives e as a float, and t.
+
+    Where one instruction gives the exponent it is -inf for 0 and inf for infinity, and t is NaN for negative
+    x.
+    """
+    if m.fills_avx512_register:
+        # Bits 3 and 2 of the immediate: NaN for what is negative; bits 1 and 0: a mantissa in [1, 2).
+        exponent, mantissa = m.avx512("getexp", x), m.avx512("getmant", x, const(8, "i32"))
+        high = m.fn.fcmp("oge", mantissa, m.c(m.pick(SQRT2_F32, SQRT2_F64)))
+        exponent = m.select(high, m.add(exponent, 1.0), exponent)
+        return exponent, m.sub(m.select(high, m.mul(mantissa, 0.5), mantissa), 1.0)
+    # Subnormals are scaled up first.
     subnormal = m.less(x, m.pick(2.0**-126, 2.0**-1022))
     scaled = m.select(subnormal, m.mul(x, 2.0**m.mantissa), x)
     exponent, mantissa = _split_exponent(m, m.bits(scaled))
@@ -56,7 +69,9 @@ def tail(m: Lanes, t: Value) -> Value:
 
 
 def _domain(m: Lanes, x: Value, result: Value) -> Value:
-    """log of 0, of infinity and of what is negative or NaN."""
+    """log of 0, of infinity and of what is negative or NaN, where `reduce` did not see to it."""
+    if m.fills_avx512_register:
+        return result
     result = m.select(m.equal(x, INF), x, result)
     result = m.select(m.equal(x, 0.0), -INF, result)
     return m.select(m.fn.fcmp("ult", x, m.c(0.0)), NAN, result)
