@@ -17,7 +17,7 @@ import jax
 import numpy as np
 from pyiree import config
 from pyiree.array import Array, from_foreign
-from pyiree.dispatch import Call, call_key
+from pyiree.dispatch import Call, call_key, plain_key
 from pyiree.errors import ConfigError, SignatureError
 from pyiree.example import example_arguments
 from pyiree.jax_internals import jit_arguments, trace_context, trace_state_clean
@@ -112,6 +112,7 @@ class JitFunction:
         self._splitter = ArgumentSplitter(function, jit_arguments(self._jax_jit))
         self._any_static = self._splitter.any_static
         self._calls: dict[tuple[Any, ...], Call] = {}
+        self._plain_calls: dict[tuple[Any, ...] | None, Call] = {}  # those of NumPy arrays alone, a look-up less
         self._compiled: dict[Signature, Compiled] = {}
         self._lock = threading.RLock()
         self._last_types: Arguments | None = None
@@ -122,18 +123,28 @@ class JitFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not trace_state_clean():
             return self._inline(args, kwargs)
+        context = trace_context()
+        plain = None
+        if not kwargs and not self._any_static:
+            plain = plain_key(args, context)
+            call = self._plain_calls.get(plain)
+            if call is not None:
+                self._last_types = call.types
+                return call(args)
         if self._any_static:
             leaves, tree, statics = self._splitter.split(args, kwargs)
         else:
             leaves, tree = _tree_flatten((args, kwargs))
             statics = ()
-        key = call_key(leaves, tree, trace_context(), statics)
+        key = call_key(leaves, tree, context, statics)
         call = self._calls.get(key)
         if call is None:
             if jax.config.jax_disable_jit:
                 return self._jax_jit(*args, **kwargs)
             with self._lock:
                 call = self._call_for(key, Arguments(leaves, tree, statics))
+            if plain is not None:
+                self._plain_calls[plain] = call
         self._last_types = call.types
         return call(leaves)
 
@@ -218,6 +229,7 @@ class JitFunction:
         """Forgets the traces and programs in memory; those on disk stay."""
         with self._lock:
             self._calls.clear()
+            self._plain_calls.clear()
             self._compiled.clear()
             self._last_types = None
             self._jax_jit.clear_cache()

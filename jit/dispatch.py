@@ -59,6 +59,18 @@ def call_key(leaves: list[Any], tree: Any, context: Any, statics: Any = ()) -> t
 _SCALARS = frozenset((bool, int, float, complex))
 
 
+def plain_key(args: tuple[Any, ...], context: Any) -> tuple[Any, ...] | None:
+    """The key of a call with nothing but NumPy arrays, which needs no flattening; None for other calls."""
+    key = [context]
+    add = key.append
+    for arg in args:
+        if type(arg) is not _ndarray:
+            return None
+        add(arg.shape)
+        add(arg.dtype)
+    return tuple(key)
+
+
 def numpy_type(aval: Any) -> tuple[tuple[int, ...], np.dtype]:
     """The shape and dtype that a value of this type has in the program; keys are their integers."""
     if isinstance(aval.dtype, np.dtype):
@@ -73,7 +85,7 @@ class Call:
     `program` takes and gives NumPy arrays; `function` takes and gives device arrays.
     """
 
-    __slots__ = ("_constants", "_donated", "_inputs", "_run", "_unflatten", "_wrap", "types")
+    __slots__ = ("_constants", "_donated", "_inputs", "_is_direct", "_run", "_unflatten", "_wrap", "types")
 
     def __init__(
         self,
@@ -106,8 +118,17 @@ class Call:
         else:
             self._run = program
             self._wrap = _host_wrappers(out_avals, as_jax=bool(kinds & {ArrayImpl, PRNGKeyArray}))
+        # The program itself looks at layouts, so that NumPy arrays of its own dtypes go to it as they are.
+        self._is_direct = (
+            self._wrap is None
+            and not constants
+            and list(kept) == list(range(len(leaves)))
+            and all(type(leaf) is _ndarray and leaf.dtype == aval.dtype for leaf, aval in zip(leaves, in_avals))
+        )
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
+        if self._is_direct:
+            return self._unflatten(self._run(leaves))
         arrays = [leaves[n] if read is None else read(leaves[n]) for n, read in self._inputs]
         if self._constants:
             arrays = self._constants + arrays
