@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 _dialect_modules: dict[str, list[str]] = {}
@@ -86,6 +86,12 @@ def lookup_type(name: str) -> type | None:
 def lookup_attribute(name: str) -> type | None:
     """The dialect attribute class named `dialect.mnemonic`, or None."""
     return _lookup(_attributes, name)
+
+
+def operations_of(dialects: Iterable[str]) -> list[type]:
+    """The op classes of loaded dialects."""
+    wanted = set(dialects)
+    return [cls for name, cls in _operations.items() if name.partition(".")[0] in wanted]
 
 
 def _announce(table: dict[str, type], name: str, cls: type, what: str) -> None:

@@ -1,0 +1,44 @@
+"""canonicalize: folds and each op's own patterns, until nothing changes.
+
+Before: any IR.
+After:  no op folds, no canonicalization pattern of an op in it applies, no pure op is unused, and no block is
+        unreachable.
+
+    %c1 = arith.constant 1 : i32
+    %c2 = arith.constant 2 : i32
+    %0 = arith.addi %c1, %c2 : i32      →      %c3 = arith.constant 3 : i32
+"""
+
+from __future__ import annotations
+
+from pyiree.compiler.ir.core import Operation
+from pyiree.compiler.ir.dce import erase_unreachable_blocks
+from pyiree.compiler.ir.passes import PassContext, register_pass
+from pyiree.compiler.ir.rewrite import RewritePattern, apply_patterns_greedily
+
+
+@register_pass("canonicalize", on=None)
+def canonicalize(op: Operation, context: PassContext) -> None:
+    """Folds and rewrites inside `op`."""
+    _drop_unreachable(op)
+    apply_patterns_greedily(op, canonicalization_patterns(op))
+    _drop_unreachable(op)
+
+
+def _drop_unreachable(op: Operation) -> None:
+    for nested in op.walk():
+        for region in nested.regions:
+            erase_unreachable_blocks(region)
+
+
+def canonicalization_patterns(root: Operation) -> list[RewritePattern]:
+    """The patterns of all op classes of the dialects that occur inside `root`."""
+    from pyiree.compiler.ir import registry
+
+    dialects = {op.name.partition(".")[0] for op in root.walk()}
+    patterns: dict[type, RewritePattern] = {}
+    for cls in registry.operations_of(dialects):
+        for pattern in getattr(cls, "canonicalize_patterns", ()):
+            made = pattern() if isinstance(pattern, type) else pattern
+            patterns.setdefault(type(made), made)
+    return list(patterns.values())
