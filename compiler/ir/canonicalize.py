@@ -11,6 +11,7 @@ After:  no op folds, no canonicalization pattern of an op in it applies, no pure
 
 from __future__ import annotations
 
+from pyiree.compiler.ir import registry
 from pyiree.compiler.ir.core import Operation
 from pyiree.compiler.ir.dce import erase_unreachable_blocks
 from pyiree.compiler.ir.passes import PassContext, register_pass
@@ -32,13 +33,16 @@ def _drop_unreachable(op: Operation) -> None:
 
 
 def canonicalization_patterns(root: Operation) -> list[RewritePattern]:
-    """The patterns of all op classes of the dialects that occur inside `root`."""
-    from pyiree.compiler.ir import registry
+    """The patterns of all op classes of the dialects that occur inside `root`.
 
+    A pattern that doesn't say which ops it is for is for ops of the class that lists it.
+    """
     dialects = {op.name.partition(".")[0] for op in root.walk()}
-    patterns: dict[type, RewritePattern] = {}
+    patterns: dict[tuple, RewritePattern] = {}
     for cls in registry.operations_of(dialects):
         for pattern in getattr(cls, "canonicalize_patterns", ()):
             made = pattern() if isinstance(pattern, type) else pattern
-            patterns.setdefault(type(made), made)
+            if made.op_classes is None:
+                made.op_classes = (cls,)  # type: ignore[misc]
+            patterns.setdefault((pattern, made.op_classes), made)
     return list(patterns.values())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import cache
+from math import copysign
 from typing import Any
 
 _STRUCT = {"f16": ("<e", "<H"), "f32": ("<f", "<I"), "f64": ("<d", "<Q")}
@@ -79,9 +80,10 @@ def bits_to_float(bits: int, name: str) -> float:
     return float(numpy.array(bits, numpy.uint8).view(numpy_float_dtype(name)))
 
 
-def _digits(value: float, precision: int) -> tuple[int, str, int]:
+def _digits(value: float, precision: int) -> tuple[bool, str, int]:
     """Sign, decimal digits without trailing zeros, and the exponent of the last digit."""
-    sign, digits, exponent = Context(prec=precision, rounding=ROUND_HALF_UP).plus(Decimal(value)).as_tuple()
+    _, digits, exponent = Context(prec=precision, rounding=ROUND_HALF_UP).plus(Decimal(value)).as_tuple()
+    sign = copysign(1, value) < 0
     text = "".join(map(str, digits))
     stripped = text.rstrip("0") or "0"
     return sign, stripped, int(exponent) + len(text) - len(stripped)

@@ -33,6 +33,17 @@ def parse(text: str, filename: str = "<text>", *, verify: bool = False) -> Any:
     return op
 
 
+def parse_module(text: str, filename: str = "<text>", *, verify: bool = False) -> Any:
+    """The ops of a text as a `builtin.module`, also where the text is a single op of another kind."""
+    op = parse(text, filename, verify=verify)
+    module_class: Any = registry.lookup_operation("builtin.module")
+    if isinstance(op, module_class):
+        return op
+    module = module_class()
+    module.body_block.append(op)
+    return module
+
+
 class ForwardRef(Value):
     """Stands for a value that is used before its definition; its type is None until known."""
 
@@ -456,7 +467,7 @@ class Parser(AttributeParser):
                 del self._values[name]
         self._blocks, self._pending_blocks, self._defined = outer_blocks, outer_pending, outer_defined
         if terminator is not None:
-            self._add_terminator(region, terminator, closing)
+            self.add_terminator(region, terminator, closing)
         self.parse_punctuation("}")
         return region
 
@@ -464,7 +475,8 @@ class Parser(AttributeParser):
         """`{ … }` if one is next."""
         return self.parse_region(arguments, **kwargs) if self.at("{") else None
 
-    def _add_terminator(self, region: Region, name: str, position: int) -> None:
+    def add_terminator(self, region: Region, name: str, position: int) -> None:
+        """Ends a region in the named op of no operands unless it has a terminator."""
         from pyiree.compiler.ir.traits import Terminator
 
         if not region.blocks:

@@ -42,7 +42,8 @@ class Printer(AttributePrinter):
             self.elide_limit = 32 if elide_large_constants is True else elide_large_constants
         self._out: list[str] = []
         self.emit = self._out.append
-        self._indent = "\n"
+        #: A line break and the indentation of the ops being printed.
+        self.indent = "\n"
         self._names: dict[Value, str] = {}
         self._packs: dict[Value, str] = {}
         self._blocks: dict[Block, str] = {}
@@ -52,7 +53,10 @@ class Printer(AttributePrinter):
         self._next_value = self._next_argument = self._next_conflict = 0
         self._dialects = ["builtin"]
         self._aliases: dict[Any, str] = {}
-        self._alias_lines: list[str] = []
+        #: Depth, name, number and text of each alias: an alias used by another has a smaller depth.
+        self._alias_lines: list[tuple[int, str, int, str]] = []
+        self._alias_depths: dict[Any, int] = {}
+        self._alias_depth = 0
         self._alias_counts: dict[str, int] = {}
         self._location_aliases: dict[Location, str] = {}
 
@@ -62,12 +66,18 @@ class Printer(AttributePrinter):
         found = self._aliases.get(thing)
         if found is None:
             sigil = "!" if isinstance(thing, Type) else "#"
+            around, self._alias_depth = self._alias_depth, 0
             text = thing.text(self)
+            depth = self._alias_depths[thing] = self._alias_depth
+            self._alias_depth = around
             key = sigil + thing.alias
+            # A name that ends in a digit would run into its number.
+            separator = "_" if key[-1].isdigit() else ""
             count = self._alias_counts.get(key, 0)
             self._alias_counts[key] = count + 1
-            found = self._aliases[thing] = f"{key}{count or ''}"
-            self._alias_lines.append(f"{found} = {text}\n")
+            found = self._aliases[thing] = f"{key}{f'{separator}{count}' if count else ''}"
+            self._alias_lines.append((depth, key, count, f"{found} = {text}\n"))
+        self._alias_depth = max(self._alias_depth, self._alias_depths[thing] + 1)
         return found
 
     def _location_alias(self, location: Location) -> str:
@@ -94,7 +104,7 @@ class Printer(AttributePrinter):
         text = "".join(self._out)
         if (op.parent_op is None and op.name == "builtin.module") or self._alias_lines:
             text += "\n"
-        lines = "".join(self._alias_lines)
+        lines = "".join([line for *_, line in sorted(self._alias_lines)])
         if self._location_aliases:
             plain = AttributePrinter()
             text = text if text.endswith("\n") else text + "\n"
@@ -273,7 +283,7 @@ class Printer(AttributePrinter):
             (self._next_value, self._next_argument, self._next_conflict), names = prenamed
             self._used.update(names)
             self._used_log.extend(names)
-        emit, outer = self.emit, self._indent
+        emit, outer = self.emit, self.indent
         emit("{")
         if region.blocks:
             inner = outer + "  "
@@ -287,7 +297,7 @@ class Printer(AttributePrinter):
                 if header:
                     emit(outer)
                     self._print_block_header(block)
-                self._indent = inner
+                self.indent = inner
                 last = block._last if not terminator and len(region.blocks) == 1 else None
                 op = block._first
                 while op is not None:
@@ -295,7 +305,7 @@ class Printer(AttributePrinter):
                         emit(inner)
                         self.print_operation(op)
                     op = op._next
-            self._indent = outer
+            self.indent = outer
         emit(outer)
         emit("}")
         self._dialects.pop()
