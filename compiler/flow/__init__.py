@@ -1,0 +1,1 @@
+"""The flow phase: what is one dispatch; executables outlined."""
