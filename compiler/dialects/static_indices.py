@@ -35,7 +35,7 @@ def index_list_text(printer: Any, values: Sequence[Value], static: Iterable[int]
     return f"[{', '.join(entries)}]"
 
 
-def parse_index_list(parser: Any) -> tuple[list[Value], DenseArrayAttr]:
+def parse_index_list(parser: Any, opening: str = "[", closing: str = "]") -> tuple[list[Value], DenseArrayAttr]:
     """The SSA values and the static array of `[%i, 0, 4]`."""
     values: list[Value] = []
 
@@ -45,7 +45,7 @@ def parse_index_list(parser: Any) -> tuple[list[Value], DenseArrayAttr]:
             return DYNAMIC_INT64
         return parser.parse_integer()
 
-    static = parser.parse_list(entry, "[", "]")
+    static = parser.parse_list(entry, opening, closing)
     return values, DenseArrayAttr(i64, static)
 
 
