@@ -7,6 +7,7 @@ one dict look-up, makes it the first time, and steps aside for `jax.jit` whereve
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 import time
 import weakref
@@ -108,6 +109,7 @@ class JitFunction:
     def __init__(self, function: Callable[..., Any], jax_options: dict[str, Any], options: Any):
         self._jax_jit = jax.jit(function, **jax_options)
         self._function = function
+        self._jax_options = jax_options
         self._options = options
         self._splitter = ArgumentSplitter(function, jit_arguments(self._jax_jit))
         self._any_static = self._splitter.any_static
@@ -139,8 +141,8 @@ class JitFunction:
         key = call_key(leaves, tree, context, statics)
         call = self._calls.get(key)
         if call is None:
-            if jax.config.jax_disable_jit:
-                return self._jax_jit(*args, **kwargs)
+            if jax.config.jax_disable_jit or any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+                return self._inline(args, kwargs)
             with self._lock:
                 call = self._call_for(key, Arguments(leaves, tree, statics))
             if plain is not None:
@@ -240,6 +242,15 @@ class JitFunction:
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else BoundJitFunction(self, instance)
+
+    def __reduce__(self) -> Any:
+        """A decorated function is pickled by its name, as functions are; others with the function inside."""
+        found: Any = sys.modules.get(self.__module__)
+        for part in self.__qualname__.split("."):
+            found = getattr(found, part, None)
+        if found is self:
+            return self.__qualname__
+        return JitFunction, (self._function, self._jax_options, self._options)
 
     def __repr__(self) -> str:
         return f"<pyiree.jit of {function_name(self._function)}>"
