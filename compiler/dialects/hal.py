@@ -130,6 +130,11 @@ class DeviceTargetAttr(DialectAttr, name="hal.device.target"):
     configuration: DictAttr | None
     executable_targets: ArrayAttr
 
+    @property
+    def type(self) -> Type:
+        """The type of the global that holds the device."""
+        return DeviceType()
+
     def print_parameters(self, printer: Any) -> str:
         parts = [str(StringAttr(self.device_id))]
         if self.configuration is not None and self.configuration.items_:

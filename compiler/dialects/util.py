@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyiree.compiler.dialects import assembly as _assembly  # noqa: F401  (registers the directives)
 from pyiree.compiler.dialects.functions import FunctionOp
 from pyiree.compiler.dialects.tied_results import tied_operand_indices
 from pyiree.compiler.dialects.util_buffers import *  # noqa: F403  (this module is the whole dialect)
@@ -129,22 +130,6 @@ class InitializerOp(Op, name="util.initializer"):
 
 
 # Globals.
-
-
-@directive("SymbolVisibility")
-class SymbolVisibility:
-    """`private`; a public symbol says `public`."""
-
-    @staticmethod
-    def print(printer: Any, op: Any, visibility: Any) -> None:
-        printer.emit("public" if visibility is None else visibility.value)
-
-    @staticmethod
-    def parse(parser: Any) -> str | None:
-        for word in ("public", "private", "nested"):
-            if parser.parse_optional_literal(word):
-                return word
-        return None
 
 
 @directive("TypeOrAttr")
