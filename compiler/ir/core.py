@@ -47,11 +47,11 @@ class Operation:
     def build(
         self,
         operands: Iterable[Value] = (),
-        result_types: Iterable[Type] = (),
+        result_types: Sequence[Type] = (),
         properties: dict[str, Attribute] | None = None,
         attributes: dict[str, Attribute] | None = None,
         regions: Iterable[Region] = (),
-        successors: Iterable[Block] = (),
+        successors: Sequence[Block] = (),
         location: Location = UNKNOWN,
         operand_segments: tuple[int, ...] | None = None,
         result_segments: tuple[int, ...] | None = None,
@@ -71,13 +71,16 @@ class Operation:
                 uses[self] = uses.get(self, 0) + 1
         except AttributeError:
             raise TypeError(f"{self.name}: an operand must be a Value, not {type(value).__name__}") from None
-        self._successors = successors = tuple(successors)
-        for target in successors:
-            target._users[self] = target._users.get(self, 0) + 1
-        self.regions = regions = list(regions)
-        for region in regions:
+        if successors:
+            self._successors = tuple(successors)
+            for target in self._successors:
+                target._users[self] = target._users.get(self, 0) + 1
+        else:
+            self._successors = ()
+        self.regions = list(regions)
+        for region in self.regions:
             region.parent_op = self
-        self._results = tuple([OpResult(t, self, i) for i, t in enumerate(result_types)])
+        self._results = tuple([OpResult(t, self, i) for i, t in enumerate(result_types)]) if result_types else ()
         return self
 
     # Operands, results and successors.

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from pyiree.compiler.ir import registry
 from pyiree.compiler.ir.attributes import Attribute
-from pyiree.compiler.ir.core import Block, Operation, Region, Value
+from pyiree.compiler.ir.core import Block, Operation, OpResult, Region, Value
 from pyiree.compiler.ir.diagnostics import CompileError
 from pyiree.compiler.ir.fields import (
     ONE,
@@ -106,6 +106,14 @@ class OpDefinition:
         ]
         self.result_names = [f.python_name for f in self.results]
         only = [f.constraint.only for f in self.results]
+        #: How many operands an op has that needs nothing else from its constructor; -1 if it does.
+        self.plain_operands = len(self.operands)
+        if not self.operands_simple or self.regions or self.successors:
+            self.plain_operands = -1
+        if any(f.default is None and not f.spec.optional for f in self.attributes):
+            self.plain_operands = -1
+        self.default_properties = {f.name: f.default for f in self.attributes if f.default is not None}
+        self.same_result_type = False
         self.known_result_types = only if self.results_simple and None not in only else None
 
 
@@ -266,6 +274,8 @@ class OpMeta(type):
         cls._specs, cls._defaults = mine, defaults
         cls._format_code = None
         cls.definition = _build_definition(cls, specs, values)
+        same = SameOperandsAndResultType in cls.traits and not hasattr(cls, "infer_types")
+        cls.definition.same_result_type = same
         if "name" in cls.__dict__:
             registry.announce_operation(cls.name, cls)
 
@@ -342,9 +352,6 @@ def _set_accessor(cls: Any, name: str, accessor: property, fields: Sequence[Any]
     setattr(cls, name, accessor)
 
 
-_MISSING = object()
-
-
 class Op(Operation, metaclass=OpMeta):
     """Base of declared ops. Beside fields, a class may define these:
 
@@ -371,65 +378,25 @@ class Op(Operation, metaclass=OpMeta):
         **fields: Any,
     ) -> None:
         definition = self.definition
-        if args:
-            if len(args) > len(definition.positional):
-                raise TypeError(f"{type(self).__name__} takes {len(definition.positional)} fields, given {len(args)}")
-            for name, value in zip(definition.positional, args):
-                if name in fields:
-                    raise TypeError(f"{type(self).__name__}: field '{name}' is given twice")
-                fields[name] = value
-        take = fields.pop
-        segments = None
-        try:
-            if definition.operands_simple:
-                operands: Any = [take(f.python_name) for f in definition.operands]
-            else:
-                operands = []
-                counts = []
-                for f in definition.operands:
-                    group = _as_group(f, take(f.python_name) if f.arity == ONE else take(f.python_name, None))
-                    operands.extend(group)
-                    counts.append(len(group))
-                if definition.segmented_operands:
-                    segments = tuple(counts)
-        except KeyError as missing:
-            raise TypeError(f"{type(self).__name__}: operand '{missing.args[0]}' is missing") from None
-        properties = {}
-        for f in definition.attributes:
-            value = take(f.python_name, None)
-            if value is None:
-                value = f.default
-            elif not isinstance(value, Attribute):
-                value = f.convert(value)
-            if value is not None:
-                properties[f.name] = value
-            elif not f.spec.optional:
-                raise TypeError(f"{type(self).__name__}: attribute '{f.python_name}' is missing")
-        regions: list[Region] = []
-        for f in definition.regions:
-            value = take(f.python_name, None)
-            if f.variadic:
-                regions.extend(_as_region(r) for r in value or ())
-            else:
-                regions.append(_as_region(value))
-        successors: list[Block] = []
-        for f in definition.successors:
-            value = take(f.python_name, _MISSING)
-            if f.variadic:
-                successors.extend(() if value is _MISSING else value)
-            elif value is _MISSING:
-                raise TypeError(f"{type(self).__name__}: successor '{f.python_name}' is missing")
-            else:
-                successors.append(value)
-        named = [take(n) for n in definition.result_names if n in fields] if fields else None
-        if fields:
-            raise TypeError(f"{type(self).__name__} has no field '{next(iter(fields))}'")
-        self.build(operands, (), properties, attributes, regions, successors, location, segments)
-        if definition.results:
+        if not fields and len(args) == definition.plain_operands:
+            # The usual small op: operands only, everything else at its default.
+            self.build(args, (), definition.default_properties.copy(), attributes, (), (), location)
+        else:
+            if args:
+                _name_arguments(self, args, fields)
+            operands, segments = _take_operands(self, fields)
+            properties = _take_properties(self, fields) if definition.attributes else {}
+            regions = _take_regions(definition, fields) if definition.regions else ()
+            successors = _take_successors(self, fields) if definition.successors else ()
+            named = [fields.pop(n) for n in definition.result_names if n in fields] if fields else None
+            if fields:
+                raise TypeError(f"{type(self).__name__} has no field '{next(iter(fields))}'")
+            self.build(operands, (), properties, attributes, regions, successors, location, segments)
             if named:
                 self._set_named_results(named)
-            else:
-                self.set_result_types(self.inferred_types() if result_types is None else result_types)
+                return
+        if definition.results:
+            self.set_result_types(self.inferred_types() if result_types is None else result_types)
 
     def _set_named_results(self, named: list[Any]) -> None:
         fields = self.definition.results
@@ -440,8 +407,6 @@ class Op(Operation, metaclass=OpMeta):
 
     def set_result_types(self, types: Sequence[Type], segments: tuple[int, ...] | None = None) -> None:
         """Makes the results of an op that has none yet."""
-        from pyiree.compiler.ir.core import OpResult
-
         self._results = tuple([OpResult(t, self, i) for i, t in enumerate(types)])
         if self.definition.segmented_results:
             if segments is None:
@@ -450,14 +415,14 @@ class Op(Operation, metaclass=OpMeta):
 
     def inferred_types(self) -> Sequence[Type]:
         """The result types that follow from the declaration; an error if they don't."""
+        definition = self.definition
+        if definition.same_result_type and self._operands:
+            return [self._operands[0].type] * len(definition.results)
         infer = getattr(self, "infer_types", None)
         if infer is not None:
             return infer()
-        known = self.definition.known_result_types
-        if known is not None:
-            return known
-        if SameOperandsAndResultType in self.traits and self._operands:
-            return [self._operands[0].type] * len(self.definition.results)
+        if definition.known_result_types is not None:
+            return definition.known_result_types
         if all(f.arity != ONE for f in self.definition.results):
             return ()
         names = ", ".join(self.definition.result_names)
@@ -478,6 +443,74 @@ class Op(Operation, metaclass=OpMeta):
         from pyiree.compiler.ir.diagnostics import VerifyError
 
         return VerifyError(f"'{self.name}' {message}", self.location)
+
+
+# The parts of the constructor.
+
+
+def _name_arguments(op: Op, args: tuple, fields: dict[str, Any]) -> None:
+    positional = op.definition.positional
+    if len(args) > len(positional):
+        raise TypeError(f"{type(op).__name__} takes {len(positional)} fields, given {len(args)}")
+    for name, value in zip(positional, args):
+        if name in fields:
+            raise TypeError(f"{type(op).__name__}: field '{name}' is given twice")
+        fields[name] = value
+
+
+def _take_operands(op: Op, fields: dict[str, Any]) -> tuple[Sequence[Any], tuple[int, ...] | None]:
+    definition, take = op.definition, fields.pop
+    try:
+        if definition.operands_simple:
+            return [take(f.python_name) for f in definition.operands], None
+        operands: list[Any] = []
+        counts = []
+        for f in definition.operands:
+            group = _as_group(f, take(f.python_name) if f.arity == ONE else take(f.python_name, None))
+            operands.extend(group)
+            counts.append(len(group))
+    except KeyError as missing:
+        raise TypeError(f"{type(op).__name__}: operand '{missing.args[0]}' is missing") from None
+    return operands, tuple(counts) if definition.segmented_operands else None
+
+
+def _take_properties(op: Op, fields: dict[str, Any]) -> dict[str, Attribute]:
+    properties = {}
+    for f in op.definition.attributes:
+        value = fields.pop(f.python_name, None)
+        if value is None:
+            value = f.default
+        elif not isinstance(value, Attribute):
+            value = f.convert(value)
+        if value is not None:
+            properties[f.name] = value
+        elif not f.spec.optional:
+            raise TypeError(f"{type(op).__name__}: attribute '{f.python_name}' is missing")
+    return properties
+
+
+def _take_regions(definition: OpDefinition, fields: dict[str, Any]) -> list[Region]:
+    regions: list[Region] = []
+    for f in definition.regions:
+        value = fields.pop(f.python_name, None)
+        if f.variadic:
+            regions.extend(_as_region(r) for r in value or ())
+        else:
+            regions.append(_as_region(value))
+    return regions
+
+
+def _take_successors(op: Op, fields: dict[str, Any]) -> list[Block]:
+    successors: list[Block] = []
+    for f in op.definition.successors:
+        value = fields.pop(f.python_name, None)
+        if f.variadic:
+            successors.extend(value or ())
+        elif value is None:
+            raise TypeError(f"{type(op).__name__}: successor '{f.python_name}' is missing")
+        else:
+            successors.append(value)
+    return successors
 
 
 def _as_region(value: Any) -> Region:
