@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 
-from ..llvm.values import F32, F64, I32, Value, const, elem, float_to_bits, int_like, lanes, with_elem, zero
+from ..llvm.values import F32, F64, I32, Value, const, elem, float_to_bits, int_like, lanes, vec, with_elem, zero
 from .coefficients import COEFFICIENTS
 
 NAN = float("nan")
@@ -185,16 +185,25 @@ class Lanes:
 
     @property
     def fills_avx512_register(self) -> bool:
-        """Whether `avx512` has a form for these lanes."""
-        return self.target.has_avx512 and self.count * self.pick(32, 64) in (128, 256, 512)
+        """Whether `avx512` has a form for these lanes: one register of any size, or 2, 4, … full ones."""
+        width = self.count * self.pick(32, 64)
+        return self.target.has_avx512 and width >= 128 and width & (width - 1) == 0
 
     def avx512(self, name: str, *operands: Value) -> Value:
         """scalef (a 2^floor(b)), getexp, getmant: unmasked, rounding as MXCSR says."""
-        width = self.count * self.pick(32, 64)
+        fn, width = self.fn, self.count * self.pick(32, 64)
+        if width > 512:
+            half = self.count // 2
+            narrow = Lanes(fn, vec(half, elem(self.ty)), self.target)
+            parts = [
+                narrow.avx512(name, *[fn.slice(v, k, half) if v.ty == self.ty else v for v in operands])
+                for k in (0, half)
+            ]
+            return fn.concat(*parts)
         mask = const(-1, "i16" if self.count == 16 else "i8")
         rounding = [const(4, I32)] if width == 512 else []
         full_name = f"llvm.x86.avx512.mask.{name}.{self.pick('ps', 'pd')}.{width}"
-        return self.fn.call_intrinsic(full_name, self.ty, *operands, zero(self.ty), mask, *rounding)
+        return fn.call_intrinsic(full_name, self.ty, *operands, zero(self.ty), mask, *rounding)
 
     # -- nearest integers
 

@@ -30,7 +30,7 @@ def _split_exponent(m: Lanes, bits: Value) -> tuple[Value, Value]:
     return exponent, m.from_bits(fn.sub(bits, fn.shl(exponent, m.mantissa)))
 
 
-def reduce(m: Lanes, x: Value) -> tuple[Value, Value]:
+def reduce(m: Lanes, x: Value, is_normal: bool = False) -> tuple[Value, Value]:
     """x = (1 + t) 2^e: gives e as a float, and t.
 
     Where one instruction gives the exponent it is -inf for 0 and inf for infinity, and t is NaN for negative
@@ -42,17 +42,14 @@ def reduce(m: Lanes, x: Value) -> tuple[Value, Value]:
         high = m.fn.fcmp("oge", mantissa, m.c(m.pick(SQRT2_F32, SQRT2_F64)))
         exponent = m.select(high, m.add(exponent, 1.0), exponent)
         return exponent, m.sub(m.select(high, m.mul(mantissa, 0.5), mantissa), 1.0)
+    if is_normal:
+        exponent, mantissa = _split_exponent(m, m.bits(x))
+        return m.int_to_float(exponent), m.sub(mantissa, 1.0)
     # Subnormals are scaled up first.
     subnormal = m.less(x, m.pick(2.0**-126, 2.0**-1022))
     scaled = m.select(subnormal, m.mul(x, 2.0**m.mantissa), x)
     exponent, mantissa = _split_exponent(m, m.bits(scaled))
     exponent = m.select(subnormal, m.fn.sub(exponent, m.mantissa), exponent)
-    return m.int_to_float(exponent), m.sub(mantissa, 1.0)
-
-
-def reduce_normal(m: Lanes, x: Value) -> tuple[Value, Value]:
-    """`reduce` where x is known not to be subnormal."""
-    exponent, mantissa = _split_exponent(m, m.bits(x))
     return m.int_to_float(exponent), m.sub(mantissa, 1.0)
 
 

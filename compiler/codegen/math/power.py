@@ -51,11 +51,13 @@ def _power_f32(m: Lanes, a: Value, y: Value) -> Value:
     """a^y for f32 a >= 0 and f64 y."""
     w = m.wide()
     a = m.to_wide(a)
-    exponent, t = logarithm.reduce_normal(w, a)
+    exponent, t = logarithm.reduce(w, a, is_normal=True)
     s = w.div(t, w.add(t, 2.0))
     z = w.mul(s, s)
     mantissa_log = w.mul(s, w.mul_add(z, w.polynomial(z, "LOG_ODD", "f64_for_f32"), w.c(2.0)))
-    log2 = _at_ends(w, a, w.mul_add(mantissa_log, LOG2_E_F64[0], exponent))
+    log2 = w.mul_add(mantissa_log, LOG2_E_F64[0], exponent)
+    if not w.fills_avx512_register:
+        log2 = _at_ends(w, a, log2)
     product = w.clamp(w.mul(y, log2), -200.0, 200.0)
     n, integer = w.round_product(product, 1.0)
     r = w.sub(product, n)
