@@ -84,8 +84,9 @@ class ConstantOp(Op, name="arith.constant"):
         return [self.value.type]
 
     def verify_(self) -> None:
-        if getattr(self.value, "type", None) is not self.result.type:
-            raise self.error(f"has a value of type {getattr(self.value, 'type', None)}, but results in {self.result.type}")
+        type = getattr(self.value, "type", None)
+        if type is not self.result.type:
+            raise self.error(f"has a value of type {type}, but results in {self.result.type}")
 
     def fold(self, constants: Constants) -> list[Any]:
         return [self.value]

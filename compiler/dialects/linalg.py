@@ -25,12 +25,12 @@ from pyiree.compiler.dialects.linalg_named import *  # noqa: F403  (this module 
 from pyiree.compiler.ir.affine import AffineMap
 from pyiree.compiler.ir.attributes import ArrayAttr, StringAttr
 from pyiree.compiler.ir.constraints import AnyType
-from pyiree.compiler.ir.core import Block, Region, Value
+from pyiree.compiler.ir.core import Block, Region
 from pyiree.compiler.ir.definition import Op
-from pyiree.compiler.ir.fields import Attr, IntArrayProp, IntProp, OptionalStringProp, Result, Results, Variadic
-from pyiree.compiler.ir.parametrized import EnumAttr
+from pyiree.compiler.ir.fields import Attr, IntArrayProp, IntProp, OptionalStringProp, Result, Variadic
 from pyiree.compiler.ir.traits import Pure, ReturnLike, SingleBlock, Terminator
-from pyiree.compiler.ir.types import IndexType, TensorType, Type, i64
+from pyiree.compiler.ir.types import IndexType, Type, i64
+
 
 class GenericOp(LinalgOp, name="linalg.generic"):
     """A computation with its maps, loops and body written out.

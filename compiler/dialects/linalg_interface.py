@@ -1,4 +1,4 @@
-"""What all linalg ops have in common: inputs and outputs, one map an operand, the kinds of the loops, and their text."""
+"""What all linalg ops have in common: inputs and outputs, a map an operand, the kinds of the loops, their text."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from pyiree.compiler.ir.attributes import Attribute, FloatAttr, IntegerAttr
 from pyiree.compiler.ir.constraints import BoolLike, FloatLike, SignlessIntegerLike
 from pyiree.compiler.ir.definition import Op
 from pyiree.compiler.ir.fields import Operand, OptionalAttr, Result
-from pyiree.compiler.ir.traits import Elementwise, Pure, SameOperandsAndResultType, SameOperandsAndResultShape
+from pyiree.compiler.ir.traits import Elementwise, Pure, SameOperandsAndResultShape, SameOperandsAndResultType
 
 Constants = list[Attribute | None]
 

@@ -17,25 +17,21 @@ from pyiree.compiler.dialects.tensor_slices import (  # noqa: F401  (this module
     dropped_dims,
 )
 from pyiree.compiler.ir.attributes import ArrayAttr, Attribute, IntegerAttr
-from pyiree.compiler.ir.constraints import AnyTensor, AnyType, SignlessIntegerLike
+from pyiree.compiler.ir.constraints import AnyTensor, AnyType
 from pyiree.compiler.ir.core import Region, Value
 from pyiree.compiler.ir.definition import Op
 from pyiree.compiler.ir.dense import DenseElementsAttr
 from pyiree.compiler.ir.fields import (
     Attr,
     IntArrayProp,
-    IntProp,
     Operand,
-    OptionalUnitAttr,
     Result,
     Variadic,
 )
 from pyiree.compiler.ir.traits import (
     Pure,
-    ReturnLike,
     SameOperandsAndResultShape,
     SingleBlock,
-    Terminator,
 )
 from pyiree.compiler.ir.types import IndexType, TensorType, Type, i64, index
 

@@ -132,6 +132,29 @@ class InitializerOp(Op, name="util.initializer"):
 # Globals.
 
 
+@directive("InliningPolicy")
+class InliningPolicy:
+    """`<inlining_policy = #util.inline.never>`, or nothing."""
+
+    @staticmethod
+    def print(printer: Any, op: Any, policy: Any) -> None:
+        if policy is not None:
+            printer.emit(f" <inlining_policy = {printer.attr_text(policy)}>")
+
+    @staticmethod
+    def parse(parser: Any) -> Any:
+        if not parser.parse_optional("<"):
+            return None
+        braces = parser.parse_optional("{")
+        parser.parse_literal("inlining_policy")
+        parser.parse_punctuation("=")
+        policy = parser.parse_attribute()
+        if braces:
+            parser.parse_punctuation("}")
+        parser.parse_punctuation(">")
+        return policy
+
+
 @directive("TypeOrAttr")
 class TypeOrAttr:
     """`: type`, or `= value` of which the type is known (or `: type = value`)."""
@@ -170,8 +193,8 @@ class GlobalOp(Op, name="util.global"):
     inlining_policy: OptionalAttr[Attribute]
     traits = (Symbol,)
     format = (
-        "custom<SymbolVisibility>($sym_visibility) (`mutable` $is_mutable^)? $sym_name attr-dict "
-        "custom<TypeOrAttr>($type, $initial_value)"
+        "custom<SymbolVisibility>($sym_visibility) (`mutable` $is_mutable^)? $sym_name `` "
+        "custom<InliningPolicy>($inlining_policy) attr-dict custom<TypeOrAttr>($type, $initial_value)"
     )
 
     @property
