@@ -1,102 +1,172 @@
-"""Compiles the native runtime: `python -m pyiree.runtime.native.build PATH` writes one object file.
+"""Compiles the native runtime: `python -m pyiree.runtime.native.build OBJECT CACHE` writes one object file.
 
-Each exported function is compiled by numba, the LLVM modules are linked into one, a C function is put in
-front of each export, everything else is made internal and the whole is optimised again. What remains needs
-only the C library. It runs in a process of its own: numba is then told not to emit machine code for each
-single function, and the caller's process never imports numba.
+numba compiles each native function by itself to LLVM, a call of another one being a call of its symbol; so
+modules compile independently, side by side, and their bitcode is kept in the CACHE folder until one of their
+sources changes. All of it is linked, everything but the exports made internal, and optimised as a whole. What
+remains needs only the C library. This runs in a process of its own, so that callers never import numba.
 """
 
+import ctypes
 import importlib
+import multiprocessing
+import os
 import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import llvmlite.binding as llvm
-from numba.core.codegen import JITCodeLibrary
-from numba.core.cpu import CPUContext
+from numba.core import compiler, typed_passes, untyped_passes
+from numba.core.compiler_machinery import PassManager
 from numba.core.registry import cpu_target
+
+from pyiree.runtime.native import sources
 from pyiree.runtime.native.exports import EXPORTS
-from pyiree.runtime.native.intrinsics import EXPORT_PREFIX
+from pyiree.runtime.native.intrinsics import EXPORT_PREFIX, NATIVE_FUNCTIONS
 
-_LLVM_TYPES = {"int64": "i64", "float32": "float", "float64": "double", "void": "ptr"}
+_LLVM_TYPES = {"int64": "i64", "bool": "i8", "float32": "float", "float64": "double", "void": "ptr", "none": "ptr"}
 _FOREIGN = ("NRT_", "numba_")  # what numba's error and allocation paths call
+_KEPT_SECONDS = 30 * 24 * 3600  # how long unused bitcode stays in the cache
 
 
-def build_object() -> bytes:
+class _Pipeline(compiler.CompilerBase):
+    """numba's nopython pipeline without what these functions never contain: closures, arrays, loops to lift."""
+
+    def define_pipelines(self):
+        manager = PassManager("native")
+        for one in (
+            untyped_passes.TranslateByteCode,
+            untyped_passes.FixupArgs,
+            untyped_passes.IRProcessing,
+            untyped_passes.ReconstructSSA,
+            typed_passes.NopythonTypeInference,
+            typed_passes.PreLowerStripPhis,
+            typed_passes.IRLegalization,
+            typed_passes.AnnotateTypes,
+            typed_passes.NativeLowering,
+            typed_passes.NoPythonBackend,
+        ):
+            manager.add_pass(one, one.__name__)
+        manager.finalize()
+        return [manager]
+
+
+def build_object(cache: Path) -> bytes:
     """The object code of everything in EXPORTS."""
-    # Only the LLVM modules are wanted: one may name symbols that another one defines, so none is loaded, and
-    # all are optimised together at the end. numba still wants a builtin of its own for each as its key.
-    CPUContext.get_executable = lambda *_: [].append
-    for step in ("_finalize_specific", "_optimize_functions", "_optimize_final_module"):
-        setattr(JITCodeLibrary, step, lambda *_: None)
-    machine = _target_machine()
-    libraries: dict = {}
-    shims = []
-    for name, (module, function, signature) in EXPORTS.items():
-        dispatcher = getattr(importlib.import_module(module), function)
-        (compiled,) = dispatcher.overloads.values()
-        if _spelling(dispatcher.nopython_signatures[0]) != signature:
-            raise RuntimeError(
-                f"native export {name} is declared {signature} but {module} compiles it as "
-                f"{dispatcher.nopython_signatures[0]}"
-            )
-        _collect(compiled.library, libraries)
-        shims.append(_c_function(name, compiled.fndesc.mangled_name, signature))
-    linked = llvm.parse_assembly("\n".join(shims))
-    for library in libraries:
-        linked.link_in(llvm.parse_bitcode(library._final_module.as_bitcode()))
+    linked = llvm.parse_assembly("\n".join(_export(name) for name in EXPORTS))
+    modules = sources.with_imports({module for module, _, _ in EXPORTS.values()})
+    for bitcode in _bitcode([name for name in modules if "@native(" in sources.text(name)], cache):
+        linked.link_in(llvm.parse_bitcode(bitcode))
     exported = {EXPORT_PREFIX + name for name in EXPORTS}
     for value in [*linked.functions, *linked.global_variables]:
         if not value.is_declaration:
             value.linkage = "external" if value.name in exported else "internal"
+    machine = _target_machine()
     tuning = llvm.create_pipeline_tuning_options(speed_level=2)
+    # Nothing here is a numeric loop: copies go through memcpy, and kernels have a compiler of their own.
+    tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
     builder = llvm.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(linked, builder)
     linked.verify()
     undefined = [f.name for f in linked.functions if f.is_declaration and not f.name.startswith("llvm.")]
-    unknown = [name for name in undefined if not llvm.address_of_symbol(name) or name.startswith(_FOREIGN)]
+    process, libm = ctypes.CDLL(None), ctypes.CDLL("libm.so.6")
+    unknown = [
+        name
+        for name in undefined
+        if name.startswith(_FOREIGN) or not (hasattr(process, name) or hasattr(libm, name))
+    ]
     if unknown:
         raise RuntimeError(f"the native code needs {', '.join(unknown)}: some function can raise or allocate")
     return machine.emit_object(linked)
 
 
+def _bitcode(modules: list[str], cache: Path) -> list[bytes]:
+    """The bitcode of each module, from the cache or compiled by several processes."""
+    paths = {module: cache / f"{sources.digest([module, __spec__.name])}.bc" for module in modules}
+    missing = [module for module in modules if not paths[module].exists()]
+    if missing:
+        cache.mkdir(parents=True, exist_ok=True)
+        missing.sort(key=lambda module: -sources.text(module).count("\n"))
+        for module in missing:
+            importlib.import_module(module)
+        workers = min(len(missing), len(os.sched_getaffinity(0)))
+        # Forked: the children find numba and all modules already imported.
+        context = multiprocessing.get_context("fork")
+        with ProcessPoolExecutor(workers, mp_context=context) as pool:
+            for module, bitcode in zip(missing, pool.map(_compile_module, missing)):
+                temporary = paths[module].with_suffix(f".{os.getpid()}")
+                temporary.write_bytes(bitcode)
+                os.replace(temporary, paths[module])
+    _prune(cache, set(paths.values()))
+    return [path.read_bytes() for path in paths.values()]
+
+
+def _prune(cache: Path, used: set[Path]) -> None:
+    """Marks what is in use, and removes what has not been for long."""
+    now = time.time()
+    for path in used:
+        os.utime(path)
+    for path in cache.glob("*.bc"):
+        if path not in used and now - path.stat().st_mtime > _KEPT_SECONDS:
+            path.unlink(missing_ok=True)
+
+
+def _compile_module(module: str) -> bytes:
+    """The bitcode of a module's native functions, each with a C function in front."""
+    functions = NATIVE_FUNCTIONS[module]
+    context = cpu_target.target_context.with_aot_codegen("native")
+    library = context.codegen().create_library(module)
+    flags = compiler.Flags()
+    flags.no_compile = True
+    flags.no_cpython_wrapper = True
+    flags.no_cfunc_wrapper = True
+    flags.enable_pyobject = False
+    flags.enable_ssa = True
+    flags.error_model = "numpy"  # a division by zero must not become a Python exception
+    flags.nrt = False
+    shims = []
+    for function in functions:
+        compiled = compiler.compile_extra(
+            cpu_target.typing_context,
+            context,
+            function.python_function,
+            function.sig.args,
+            function.sig.return_type,
+            flags,
+            {},
+            library=library,
+            pipeline_class=_Pipeline,
+        )
+        shims.append(_c_function(function.symbol, compiled.fndesc.mangled_name, function.sig))
+    linked = library._final_module
+    linked.link_in(llvm.parse_assembly("\n".join(shims)))
+    return linked.as_bitcode()
+
+
 def _target_machine():
     """The host's: near code, so that calls and jump tables inside the image are short."""
-    features = cpu_target.target_context.codegen()._tm_features
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
+    features = llvm.get_host_cpu_features().flatten()
     return target.create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=features, opt=2, reloc="pic", codemodel="small"
     )
 
 
-def _collect(library, found: dict) -> None:
-    """The library and all that it calls, each once; a function's own module holds its definition."""
-    if library not in found:
-        found[library] = None
-        for callee in library._linking_libraries:
-            if callee.name != "nrt":  # numba's reference counts, which none of our functions uses
-                _collect(callee, found)
+def _c_function(name: str, target: str, signature) -> str:
+    """LLVM text of a C function around a numba one, which returns a status and writes its result.
 
-
-def _spelling(signature) -> str:
-    """A numba signature as EXPORTS writes it."""
-    result = "void" if str(signature.return_type) == "none" else str(signature.return_type)
-    return f"{result}({','.join(str(a) for a in signature.args)})"
-
-
-def _c_function(name: str, target: str, signature: str) -> str:
-    """LLVM text of a C function around a numba one, which returns a status and writes its result."""
-    result, arguments = signature[:-1].split("(")
-    types = [_LLVM_TYPES[a] for a in arguments.split(",") if a]
-    value = _LLVM_TYPES[result]
-    parameters = ", ".join(f"{t} %{k}" for k, t in enumerate(types))
-    declared = ", ".join(["ptr", "ptr", *types])
+    A void function gives a null pointer here: so numba declares it where it calls it.
+    """
+    types = [_LLVM_TYPES[str(a)] for a in signature.args]
+    value = _LLVM_TYPES[str(signature.return_type)]
     passed = ", ".join(["ptr %result", "ptr %exception", *(f"{t} %{k}" for k, t in enumerate(types))])
-    returned = "void" if result == "void" else value
-    leave = "ret void" if result == "void" else f"%value = load {value}, ptr %result\n  ret {value} %value"
+    leave = "ret ptr null" if value == "ptr" else f"%value = load {value}, ptr %result\n  ret {value} %value"
     return f"""
-declare i32 @"{target}"({declared})
+declare i32 @"{target}"({", ".join(["ptr", "ptr", *types])})
 
-define {returned} @{EXPORT_PREFIX}{name}({parameters}) {{
+define {value} @"{name}"({", ".join(f"{t} %{k}" for k, t in enumerate(types))}) {{
 entry:
   %result = alloca {value}
   %exception = alloca ptr
@@ -106,5 +176,27 @@ entry:
 """
 
 
+def _export(name: str) -> str:
+    """LLVM text of an export: a function of its declared type that calls the native one."""
+    module, function, signature = EXPORTS[name]
+    native = getattr(importlib.import_module(module), function)
+    spelled = f"{native.sig.return_type}({','.join(str(a) for a in native.sig.args)})".replace("none(", "void(")
+    if spelled != signature:
+        raise RuntimeError(f"native export {name} is declared {signature} but {module} has it as {spelled}")
+    types = [_LLVM_TYPES[str(a)] for a in native.sig.args]
+    value = _LLVM_TYPES[str(native.sig.return_type)]
+    passed = ", ".join(f"{t} %{k}" for k, t in enumerate(types))
+    returned = "void" if value == "ptr" else value
+    return f"""
+declare {value} @"{native.symbol}"({", ".join(types)})
+
+define {returned} @{EXPORT_PREFIX}{name}({passed}) {{
+entry:
+  %value = call {value} @"{native.symbol}"({passed})
+  ret {"void" if value == "ptr" else f"{value} %value"}
+}}
+"""
+
+
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_bytes(build_object())
+    Path(sys.argv[1]).write_bytes(build_object(Path(sys.argv[2])))

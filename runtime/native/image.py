@@ -11,7 +11,6 @@ Environment: PYIREE_CACHE_DIR moves the cache; PYIREE_RUNTIME=jit compiles anew 
 import ctypes
 import hashlib
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -22,12 +21,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 import llvmlite.binding as llvm
+from pyiree.runtime.native import sources
 from pyiree.runtime.native.exports import EXPORTS
 
 _PREFIX = "pyiree_"
 _CTYPES = {"int64": ctypes.c_int64, "float32": ctypes.c_float, "float64": ctypes.c_double, "void": None}
-_RUNTIME = Path(__file__).resolve().parents[1]
-_IMPORT = re.compile(r"^from\s+pyiree\.runtime([\w.]*)\s+import\s+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 
 class NativeBuildError(RuntimeError):
@@ -100,7 +98,7 @@ def cache_directory() -> Path:
 def _object_code() -> bytes:
     mode = os.environ.get("PYIREE_RUNTIME", "aot")
     if mode == "jit":
-        return _build()
+        return _build(None)
     if mode != "aot":
         raise NativeBuildError(f"PYIREE_RUNTIME={mode} is neither 'aot' nor 'jit'")
     path = cache_directory() / f"runtime-{cache_key()}.o"
@@ -115,13 +113,13 @@ def _object_code() -> bytes:
             stored = _read(path)  # another process was first
             if stored is not None:
                 return stored
-            built = _build()
+            built = _build(path.parent)
             _write(path, built)
             return built
     except OSError as error:
         text = f"the native runtime cannot be cached ({error}); compiling it for this process alone"
         warnings.warn(text, stacklevel=2)
-        return _build()
+        return _build(None)
 
 
 def _read(path: Path) -> bytes | None:
@@ -141,12 +139,14 @@ def _write(path: Path, code: bytes) -> None:
     os.replace(temporary, path)
 
 
-def _build() -> bytes:
+def _build(cache: Path | None) -> bytes:
+    """Compiles in a process of its own; the bitcode of unchanged modules comes from the cache, if there is one."""
     print("pyiree: building the native runtime, once…", file=sys.stderr, end="", flush=True)
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "runtime.o"
-        command = [sys.executable, "-m", "pyiree.runtime.native.build", str(output)]
+        bitcode = cache or Path(folder)
+        command = [sys.executable, "-m", "pyiree.runtime.native.build", str(output), str(bitcode)]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         child = subprocess.run(command, env=environment, capture_output=True, text=True)
         if child.returncode != 0:
@@ -158,45 +158,15 @@ def _build() -> bytes:
 
 
 def cache_key() -> str:
-    """A digest of all that the object code depends on."""
-    digest = hashlib.sha256()
-    for path in _sources():
-        digest.update(path.read_bytes())
-    facts = [
+    """A digest of all that the object code depends on: sources, versions, Python's ABI, the processor."""
+    exporting = {module for module, _, _ in EXPORTS.values()}
+    return sources.digest(
+        {"pyiree.runtime.native.build", "pyiree.runtime.native.exports", *exporting},
         version("numba"),
         version("llvmlite"),
-        sys.implementation.cache_tag,
+        str(sys.implementation.cache_tag),
         str(object.__basicsize__),
         llvm.get_process_triple(),
         llvm.get_host_cpu_name(),
         llvm.get_host_cpu_features().flatten(),
-    ]
-    digest.update("\0".join(facts).encode())
-    return digest.hexdigest()[:32]
-
-
-def _sources() -> list[Path]:
-    """The exporting modules, the compiler of the image, and every module of the runtime they import."""
-    native = "pyiree.runtime.native"
-    todo = {f"{native}.build", f"{native}.exports", *(module for module, _, _ in EXPORTS.values())}
-    found: dict[Path, None] = {}
-    while todo:
-        path = _source_of(todo.pop())
-        if path is None or path in found:
-            continue
-        found[path] = None
-        for package, names in _IMPORT.findall(path.read_text(encoding="utf-8")):
-            module = f"pyiree.runtime{package}"
-            todo.add(module)
-            listed = [name.split()[0] for name in names.strip("() \n").split(",") if name.strip()]
-            todo.update(f"{module}.{name}" for name in listed)
-    return sorted(found)
-
-
-def _source_of(module: str) -> Path | None:
-    """The file of a module of the runtime; None for a name that is no module."""
-    base = _RUNTIME.joinpath(*module.split(".")[2:])
-    for path in (base.with_suffix(".py"), base / "__init__.py"):
-        if path.is_file():
-            return path
-    return None
+    )

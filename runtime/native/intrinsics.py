@@ -8,9 +8,10 @@ these need no part of numba at run time and can be stored as object code.
 import platform
 
 from llvmlite import ir
-from numba import njit, types
-from numba.core import cgutils
-from numba.core.extending import intrinsic
+from numba import types
+from numba.core import cgutils, sigutils, typing
+from numba.core.datamodel.models import OpaqueModel
+from numba.core.extending import intrinsic, register_model
 
 I1, I8, I16, I32, I64 = (ir.IntType(n) for n in (1, 8, 16, 32, 64))
 F32, F64, VOID = ir.FloatType(), ir.DoubleType(), ir.VoidType()
@@ -18,25 +19,39 @@ POINTER = I8.as_pointer()
 
 _NUMBA_TYPES = {I1: types.boolean, I64: types.int64, F32: types.float32, F64: types.float64, VOID: types.void}
 
-_OPTIONS = {
-    "nogil": True,
-    "error_model": "numpy",  # a division by zero must not become a Python exception
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}
+class NativeFunction(types.ExternalFunction):
+    """A function of the native runtime. Native code that names it calls its symbol; linking brings it in."""
+
+    def __init__(self, symbol: str, signature, python_function=None):
+        super().__init__(symbol, signature)
+        self.python_function = python_function
 
 
-def native(signature: str, **options):
-    """Decorates a function to be compiled for the native runtime; with an explicit signature."""
-    return njit(signature, **_OPTIONS, **options)
+register_model(NativeFunction)(OpaqueModel)
+
+NATIVE_FUNCTIONS: dict[str, list[NativeFunction]] = {}  # by module, in the order of definition
+
+
+def native(signature: str):
+    """Decorates a function to be compiled for the native runtime, with an explicit signature."""
+    arguments, result = sigutils.normalize_signature(signature)
+
+    def decorate(python_function) -> NativeFunction:
+        module = python_function.__module__
+        symbol = f"{module}.{python_function.__name__}"
+        function = NativeFunction(symbol, typing.signature(result, *arguments), python_function)
+        NATIVE_FUNCTIONS.setdefault(module, []).append(function)
+        return function
+
+    return decorate
 
 
 def _with_arity(count: int, name: str, build):
     """A numba intrinsic of `count` arguments whose typing function calls `build(*argument types)`."""
     names = ", ".join(f"a{k}" for k in range(count))
-    typing = eval(f"lambda context, {names}: build({names})", {"build": build})
-    typing.__name__ = typing.__qualname__ = name
-    return intrinsic(typing)
+    typer = eval(f"lambda context, {names}: build({names})", {"build": build})
+    typer.__name__ = typer.__qualname__ = name
+    return intrinsic(typer)
 
 
 def emitter(name: str, result, arguments, emit):

@@ -33,6 +33,17 @@ class Invocation:
         self._done = False
         call.fill(arguments)
 
+    @classmethod
+    def adopt(cls, context: "Context", address: int) -> "Invocation":
+        """A call that native code has begun and leaves to Python; its results go where that code said."""
+        self = cls.__new__(cls)
+        self._context = context
+        self._arguments = ()
+        self._address = address
+        self._started = True
+        self._done = False
+        return self
+
     @property
     def done(self) -> bool:
         return self._done
@@ -48,6 +59,14 @@ class Invocation:
                 self._started = True
                 state = image().vm_invoke(*self._call.addresses)
                 self._address = self._call.out.value
+        except BaseException:
+            self.abort()
+            raise
+        return self.settle(state)
+
+    def settle(self, state: int) -> bool:
+        """Performs what a native step asks for by its state; True when the results are there."""
+        try:
             if state == layout.PYTHON_CALL:
                 self._call_python()
             elif state == layout.FAILED:
