@@ -62,7 +62,7 @@ def _grow(commands, array, needed, item):
 def _append_data(commands, size):
     """Room for more data; its offset, which is a multiple of 8, or -1."""
     offset = load_i64(commands + hal.COMMANDS_DATA_BYTES)
-    end = offset + ((size + 7) & -8)
+    end = offset + ((size + 7) & -8) + 8  # never nothing, which would have no address
     if _grow(commands, hal.COMMANDS_DATA, end, 1) == 0:
         return -1
     store_i64(commands + hal.COMMANDS_DATA_BYTES, end)

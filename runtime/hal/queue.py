@@ -77,7 +77,6 @@ def _start_instance(instance):
         small = load_i64(load_i64(instance + hal.INSTANCE_WORK) + task.WORK_TILES) <= 1
     if not small and prepare_graph(instance, executor) != 0:
         choose_grains(instance, load_i64(executor + task.EXECUTOR_WORKERS) + 1)
-        store_i64(instance + task.SUBMISSION_OWNER, pthread_self())
         if submit(executor, instance) != 0:
             return 0
     # Small; or the ring is full, or memory is short: then one thread is better than none.
@@ -162,6 +161,7 @@ def queue_execute(device, wait, signal, commands, triples, count):
     retain(signal)
     store_i64(instance + hal.INSTANCE_SIGNAL, signal)
     store_i64(instance + hal.INSTANCE_DEVICE, device)
+    store_i64(instance + task.SUBMISSION_OWNER, pthread_self())
     state = hal.FENCE_SIGNALLED if wait == 0 else fence_state(wait)
     if state == 0:
         added = fence_add_waiter(wait, hal.WAITER_EXECUTE, instance)

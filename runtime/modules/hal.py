@@ -26,8 +26,9 @@ from pyiree.runtime.native.layout import (
     TYPE_HAL_DEVICE,
 )
 from pyiree.runtime.native.python_objects import read_word
-from pyiree.runtime.vm.context import ImportModule, NativeImport, VmError
-from pyiree.runtime.vmfb.abi import HAL_IMPORTS
+from pyiree.runtime.vm.context import ImportModule
+from pyiree.runtime.vm.errors import VmError
+from pyiree.runtime.vmfb.abi import HAL_IMPORTS, HAL_MINIMUM_VERSION
 
 _PREFIX = "hal."
 _NATIVE = {
@@ -110,12 +111,13 @@ class HalModule:
     def import_module(self) -> ImportModule:
         """Every import of the module by its name."""
         native = image()
-        functions = {name: NativeImport(native.address(export)) for name, export in _NATIVE.items()}
+        functions = {name: native.address(export) for name, export in _NATIVE.items()}
         functions["device.query.i64"] = self._device_query
         functions["executable.create"] = self._executable_create
         functions["buffer_view.trace"] = self._buffer_view_trace
         conventions = {name.removeprefix(_PREFIX): text for name, text in HAL_IMPORTS.items()}
-        return ImportModule(functions, state=ctypes.addressof(self.state), conventions=conventions)
+        state = ctypes.addressof(self.state)
+        return ImportModule(functions, state, HAL_MINIMUM_VERSION, conventions, keep_alive=self)
 
     def _device_query(self, device: int, category: int, key: int) -> tuple[int, int]:
         if not device or read_word(device + OBJECT_TYPE) != TYPE_HAL_DEVICE:

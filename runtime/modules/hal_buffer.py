@@ -328,7 +328,7 @@ def hal_import_buffer_view_create(state, args, results):
     return give_object(view, results)
 
 
-@native("boolean(int64,int64)")
+@native("int64(int64,int64)")
 def _same_storage(actual, wanted):
     if actual == wanted:
         return True

@@ -49,7 +49,7 @@ def _check_queue(args, results):
     return status
 
 
-@native("boolean(int64,int64)")
+@native("int64(int64,int64)")
 def _at_once(args, length):
     """Whether a transfer is small and nothing is to be waited for: then it is done on the spot."""
     wait = load_i64(args + 16)

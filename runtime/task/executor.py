@@ -120,10 +120,17 @@ class Executor:
 
     def cancel(self, after: int) -> None:
         """Stops this thread's submissions numbered above `after`, and waits for the workgroups that run."""
+        self._settle(after, layout.STATUS_CANCELLED)
+
+    def drain(self, after: int) -> None:
+        """Waits for this thread's submissions numbered above `after`, helping meanwhile."""
+        self._settle(after, 0)
+
+    def _settle(self, after: int, status: int) -> None:
         native, owner = image(), threading.get_ident()
-        while native.cancel_submissions(self.address, owner, after, layout.STATUS_CANCELLED):
+        while native.cancel_submissions(self.address, owner, after, status):
             if not native.help_once(self.address):
-                time.sleep(0.0005)  # what is left runs on other threads
+                time.sleep(0.0002)  # what is left runs on other threads
 
     def stop(self) -> None:
         """Ends the workers; work in flight that no worker has begun is left undone."""

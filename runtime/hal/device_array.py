@@ -1,0 +1,219 @@
+"""Arrays in a device's memory: what functions give, and take without a copy.
+
+Enters: a native buffer view, and the fence after which its content is there. Leaves: shape, dtype and, through
+NumPy's and DLPack's protocols, the content. A device array never changes.
+"""
+
+import ctypes
+from typing import Any
+
+import numpy as np
+from pyiree.runtime.hal import layout
+from pyiree.runtime.hal.device import memory_pool
+from pyiree.runtime.hal.element_types import dtype_of, element_type_of
+from pyiree.runtime.native.image import image
+from pyiree.runtime.native.python_objects import read_word
+from pyiree.runtime.vm.errors import VmError
+from pyiree.runtime.vm.values import Ref
+from pyiree.runtime.vmfb.abi import ENCODING_DENSE_ROW_MAJOR
+
+ANY_MEMORY_TYPE = 0x7E  # visible to and local to both host and device
+ANY_USAGE = 0x1F0F0F0F
+_WAIT_SLICE = 50_000_000  # nanoseconds between looks at pending signals
+
+
+class DeletedArrayError(RuntimeError):
+    """A device array is used after it was deleted or donated."""
+
+
+class DeviceArray:
+    """An array in a device's memory; `np.asarray` sees it without a copy, read-only."""
+
+    __slots__ = ("__weakref__", "_executor", "_fence", "_view", "dtype", "shape")
+    __array_priority__ = 100
+
+    def __init__(self, view: Ref, fence: Ref | None = None, executor: Any = None):
+        """Takes over the view. `fence`, if given, is signalled when the content is there."""
+        address = view.address
+        rank = read_word(address + layout.VIEW_RANK)
+        self._view: Ref | None = view
+        self._fence = fence
+        self._executor = executor
+        self.shape = tuple(read_word(address + layout.VIEW_DIMS + 8 * k) for k in range(rank))
+        self.dtype = dtype_of(read_word(address + layout.VIEW_ELEMENT_TYPE))
+
+    @classmethod
+    def from_numpy(cls, array: Any) -> "DeviceArray":
+        """A copy of an array in the device's memory."""
+        source = np.asarray(array)
+        if not source.dtype.isnative:
+            source = source.astype(source.dtype.newbyteorder("="))
+        result = cls(new_view(source.shape, source.dtype))
+        np.copyto(result._writable(), source)
+        return result
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a device array of rank 0 has no length")
+        return self.shape[0]
+
+    @property
+    def view(self) -> Ref:
+        """The native buffer view; an error after `delete`."""
+        if self._view is None:
+            raise DeletedArrayError(f"the device array of shape {self.shape} and dtype {self.dtype} was deleted")
+        return self._view
+
+    @property
+    def fence(self) -> Ref | None:
+        """What must be waited for before the content is there; None when it is."""
+        if self._fence is not None and image().fence_state(self._fence.address) == layout.FENCE_SIGNALLED:
+            self._fence = None
+        return self._fence
+
+    def is_ready(self) -> bool:
+        """Whether the content is there. A failed computation counts as ready: waiting for it raises."""
+        fence = self.fence
+        return fence is None or image().fence_state(fence.address) != 0
+
+    def block_until_ready(self) -> "DeviceArray":
+        """Waits, and helps meanwhile; raises what the computation failed with."""
+        self.view  # noqa: B018 (raises when deleted)
+        fence = self.fence
+        if fence is not None:
+            wait_for_fence(fence, self._executor)
+            self._fence = None
+        return self
+
+    def is_deleted(self) -> bool:
+        return self._view is None
+
+    def delete(self) -> None:
+        """Gives up the memory. Computations that already read it go on."""
+        self._view = None
+
+    def _writable(self) -> np.ndarray:
+        """The memory itself. Only for who makes the array, and for exports that promise not to write."""
+        view = self.view
+        root = read_word(view.address + layout.VIEW_BUFFER)
+        data = read_word(root + layout.BUFFER_DATA) + read_word(view.address + layout.VIEW_OFFSET)
+        memory = (ctypes.c_ubyte * self.nbytes).from_address(data)
+        memory.owner = Ref.retained(root)  # as long as any array over it lives
+        return np.frombuffer(memory, self.dtype).reshape(self.shape) if self.nbytes else self._empty()
+
+    def _empty(self) -> np.ndarray:
+        return np.empty(self.shape, self.dtype)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self.block_until_ready()._writable()
+        if copy or (dtype is not None and np.dtype(dtype) != self.dtype):
+            if copy is False:
+                raise ValueError(f"an array of dtype {dtype} cannot be made of {self.dtype} without a copy")
+            return array.astype(dtype or self.dtype, copy=True)
+        array.flags.writeable = False
+        return array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.block_until_ready()._writable().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)  # kDLCPU
+
+    def _number(self) -> Any:
+        if self.size != 1:
+            raise TypeError(f"only an array of one element is a number, not one of shape {self.shape}")
+        return np.asarray(self).reshape(()).item()
+
+    def item(self) -> Any:
+        """The only element, as a Python number."""
+        return self._number()
+
+    def tolist(self) -> Any:
+        return np.asarray(self).tolist()
+
+    def __bool__(self) -> bool:
+        return bool(self._number())
+
+    def __int__(self) -> int:
+        return int(self._number())
+
+    def __float__(self) -> float:
+        return float(self._number())
+
+    def __complex__(self) -> complex:
+        return complex(self._number())
+
+    def __index__(self) -> int:
+        if self.dtype.kind not in "iu" or self.shape:
+            raise TypeError("only an integer device array of rank 0 is an index")
+        return int(self._number())
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        return np.asarray(self)[key]
+
+    def __repr__(self) -> str:
+        if self._view is None:
+            return f"DeviceArray(deleted, shape={self.shape}, dtype={self.dtype})"
+        return "DeviceArray" + np.array_repr(np.asarray(self)).removeprefix("array")
+
+
+def new_view(shape: tuple[int, ...], dtype: np.dtype) -> Ref:
+    """A buffer view over new memory, of undefined content."""
+    native = image()
+    size = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+    buffer = native.hal_buffer_allocate(memory_pool(), size, ANY_MEMORY_TYPE, ANY_USAGE)
+    if not buffer:
+        raise MemoryError(f"no memory for an array of {size} bytes")
+    return view_of_buffer(Ref(buffer), size, shape, dtype)
+
+
+def view_of_buffer(buffer: Ref, size: int, shape: tuple[int, ...], dtype: np.dtype) -> Ref:
+    """A buffer view over the first `size` bytes of a buffer."""
+    dims = (ctypes.c_int64 * (len(shape) + 1))(*shape)
+    view = image().hal_view_create(
+        buffer.address,
+        0,
+        size,
+        element_type_of(dtype),
+        ENCODING_DENSE_ROW_MAJOR,
+        len(shape),
+        ctypes.addressof(dims),
+    )
+    if not view:
+        raise MemoryError("no memory for a buffer view")
+    return Ref(view)
+
+
+def wait_for_fence(fence: Ref, executor: Any = None) -> None:
+    """Waits for a fence in slices, between which Python handles signals; raises what it failed with."""
+    while True:
+        if executor is not None:
+            executor.start_if_wanted()
+        state = image().hal_fence_wait(fence.address, _WAIT_SLICE)
+        if state == layout.FENCE_SIGNALLED:
+            return
+        if state:
+            raise failure_of(state)
+
+
+def failure_of(state: int) -> VmError:
+    """The error that a failed fence stands for."""
+    kernel_code = state >> 8 & 0xFFFFFFFF
+    message = f"a kernel returned the code {kernel_code}" if kernel_code else "the computation failed"
+    return VmError(state & 0xFF, message)
