@@ -63,7 +63,9 @@ class AttributePrinter:
         if isinstance(attribute, IntegerAttr) and attribute.type is i64:
             return str(attribute.value)
         if isinstance(attribute, FloatAttr) and attribute.type is f64:
-            return attribute.bare_text()
+            text = attribute.bare_text()
+            # Bits in hex would read as an integer.
+            return text if not text.startswith("0x") else self.attr_text(attribute)
         return self.attr_text(attribute)
 
     def attr_text_without_type(self, attribute: Attribute) -> str:

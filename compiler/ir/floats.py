@@ -7,7 +7,6 @@ floats, and text that reads back to the same bits.
 from __future__ import annotations
 
 import struct
-from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import cache
 from math import copysign
 from typing import Any
@@ -81,12 +80,30 @@ def bits_to_float(bits: int, name: str) -> float:
 
 
 def _digits(value: float, precision: int) -> tuple[bool, str, int]:
-    """Sign, decimal digits without trailing zeros, and the exponent of the last digit."""
-    _, digits, exponent = Context(prec=precision, rounding=ROUND_HALF_UP).plus(Decimal(value)).as_tuple()
-    sign = copysign(1, value) < 0
-    text = "".join(map(str, digits))
+    """Sign, decimal digits without trailing zeros, and the exponent of the last digit.
+
+    The digits are those that LLVM prints: it first cuts the exact value to about the wanted precision, then rounds
+    half up. A cut number may have no digit left to round by, so this is not the same as rounding once.
+    """
+    numerator, denominator = abs(value).as_integer_ratio()
+    exponent = 0
+    if denominator != 1:
+        # n / 2^e is n * 5^e / 10^e.
+        exponent = -(denominator.bit_length() - 1)
+        numerator *= 5**-exponent
+    removable = (numerator.bit_length() - (precision * 196 + 58) // 59) * 59 // 196
+    if removable > 0:
+        numerator //= 10**removable
+        exponent += removable
+    text = str(numerator)
+    spare = len(text.rstrip("0")) - precision
+    if spare > 0:
+        cut = len(text) - precision
+        numerator = numerator // 10**cut + (text[precision] >= "5")
+        exponent += cut
+        text = str(numerator)
     stripped = text.rstrip("0") or "0"
-    return sign, stripped, int(exponent) + len(text) - len(stripped)
+    return copysign(1, value) < 0, stripped, exponent + len(text) - len(stripped)
 
 
 def _short(value: float) -> str:

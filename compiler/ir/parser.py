@@ -524,4 +524,4 @@ def parser_of(cls: Any) -> Callable[[Parser], Operation] | None:
     return code.parse
 
 
-__all__ = ["ForwardRef", "Parser", "parse"]
+__all__ = ["ForwardRef", "Parser", "parse", "parse_module"]
