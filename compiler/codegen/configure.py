@@ -96,6 +96,8 @@ def access_cost(access: Access, sym: Sym, lanes: int) -> float:
 def utilisation(extent: Dim, lanes: int) -> float:
     if extent.__class__ is not int:
         return 0.9
+    if extent == 0:
+        return 1.0
     return extent / (math.ceil(extent / lanes) * lanes)
 
 

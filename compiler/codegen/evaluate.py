@@ -35,8 +35,8 @@ class Evaluator:
         self.context = context
         self.builder = context.builder
         self.scope = scope
-        self.provided: dict[Value, Callable[[Indices], LoopValue]] = provided or {}
-        self.observe: Callable[[Value, Indices, LoopValue], None] | None = None
+        self.provided: dict[Value, Callable[[Evaluator, Indices], LoopValue]] = {} if provided is None else provided
+        self.observe: Callable[[Value, Indices], None] | None = None
         self._memo: dict = {}
 
     def value_at(self, value: Value, indices: Indices, mask: LoopValue | None = None) -> LoopValue:
@@ -45,12 +45,12 @@ class Evaluator:
         found = self._memo.get(key)
         if found is None:
             if value in self.provided:
-                found = self.provided[value](indices)
+                found = self.provided[value](self, indices)
             else:
                 found = self._compute(value, indices, mask)
+                if self.observe is not None and mask is None:
+                    self.observe(value, indices)
             self._memo[key] = found
-            if self.observe is not None and mask is None:
-                self.observe(value, indices, found)
         return found
 
     def _compute(self, value: Value, indices: Indices, mask: LoopValue | None) -> LoopValue:
@@ -317,7 +317,7 @@ class Evaluator:
         positions: dict[Value, Index] = {}
         if wanted is None:
             wanted = body.terminator.operands
-        for op in _needed_ops(body, wanted):
+        for op in _needed_ops(body, wanted, values):
             name = op.name
             if name == "linalg.index":
                 positions[op.result] = loops[int(op.get_attr("dim"))]
@@ -354,12 +354,12 @@ class Evaluator:
         return indexing.of(scalar) if scalar.type.elem == INDEX.elem else indexing.as_index(scalar, self.scope)
 
 
-def _needed_ops(body: Block, wanted: Sequence[Value]) -> list[Operation]:
-    """The ops that the wanted values come from, in order."""
+def _needed_ops(body: Block, wanted: Sequence[Value], known: dict) -> list[Operation]:
+    """The ops that the wanted values come from, in order; values that are known need none."""
     needed = set(wanted)
     ops = []
     for op in body.reversed_ops:
-        if any(result in needed for result in op.results):
+        if any(result in needed and result not in known for result in op.results):
             needed.update(op.operands)
             ops.append(op)
     ops.reverse()

@@ -12,13 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..ir.core import Operation, Value
-from .elements import element_name, unsupported
+from ..ir.core import BlockArgument, Operation, Value
+from .elements import element_name
 from .evaluate import Evaluator
 from .indexing import Index
 from .loops import FLOATS, KernelBuilder, vector
 from .loops import Value as LoopValue
-from .structured import StructuredOp
+from .structured import StructuredOp, dim_of, is_structured, structured
 
 State = list[LoopValue]
 
@@ -234,15 +234,18 @@ class ExtremumReducer(Reducer):
 
 
 class BodyReducer(Reducer):
-    """The body itself is the step, for all results together."""
+    """The body itself is the step, for all results together.
 
-    def __init__(self, builder: KernelBuilder, view: StructuredOp, position: int | None):
+    `picks` says, where the body picks one of two elements (argmax), which of its values is which result's element and
+    which result is the position: then two states are joined by the body, the earlier one as what it has so far.
+    """
+
+    def __init__(self, builder: KernelBuilder, view: StructuredOp, picks: Picks | None):
         self.builder = builder
         self.view = view
         self.numbers = tuple(range(len(view.outputs)))
-        self.position = position
-        self.any_order = position is not None
-        self.elems = [element_name(v.type) for v in view.outputs]
+        self.picks = picks
+        self.any_order = picks is not None
         self.initial: list[LoopValue] = []
 
     def inputs(self) -> Sequence[Value]:
@@ -252,23 +255,93 @@ class BodyReducer(Reducer):
         return [self.builder.splat(v, lanes) for v in self.initial]
 
     def take(self, state: State, inputs: list[LoopValue], step: Step) -> State:
-        view, evaluator = self.view, step.evaluator
-        values = evaluator.body_inputs(view, step.loops, None)
+        values = step.evaluator.body_inputs(self.view, step.loops, None)
+        return self._run(values, state, step.evaluator, step.loops)
+
+    def _run(self, values: dict, state: State, evaluator: Evaluator, loops: list[Index]) -> State:
+        view = self.view
         values.update(zip(view.body.arguments[len(view.inputs) :], state, strict=True))
-        results = evaluator.run_body(view.body, values, step.loops, None)
+        results = evaluator.run_body(view.body, values, loops, None)
         return [self.builder.splat(v, s.lanes) for v, s in zip(results, state, strict=True)]
 
     def join(self, x: State, y: State) -> State:
-        """Picks by the body, with the state whose position is lower as the earlier one."""
-        raise unsupported(self.view.op, "its states cannot be joined")
+        builder, picks = self.builder, self.picks
+        positions = (x[picks.position], y[picks.position])
+        earlier = builder.op("arith.cmpi", positions, vector("i1", x[0].lanes), "slt")
+        first = [builder.select(earlier, a, b) for a, b in zip(x, y, strict=True)]
+        second = [builder.select(earlier, b, a) for a, b in zip(x, y, strict=True)]
+        values = dict(zip(picks.elements, second, strict=True))
+        return self._run(values, first, self.evaluator, [])
 
     def across_lanes(self, state: State) -> State:
-        if state[0].lanes == 1:
-            return state
-        raise unsupported(self.view.op, "its lanes cannot be joined")
+        builder = self.builder
+        lanes = state[0].lanes
+        while lanes > 1:
+            lanes //= 2
+            halves = []
+            for start in (0, lanes):
+                if lanes == 1:
+                    halves.append([builder.extract(v, start) for v in state])
+                else:
+                    halves.append([builder.shuffle(v, v, range(start, start + lanes)) for v in state])
+            state = self.join(*halves)
+        return state
 
     def finish(self, state: State, initial: list[LoopValue]) -> list[LoopValue]:
         return state
+
+
+class Picks:
+    """How a body picks an element: `elements` are its values that become the results, `position` numbers the result
+    that says where the element was."""
+
+    __slots__ = ("elements", "position")
+
+    def __init__(self, elements: tuple[Value, ...], position: int):
+        self.elements, self.position = elements, position
+
+
+def _picks(view: StructuredOp) -> Picks | None:
+    """Recognises a body each of whose results is select(c, new element, old result) or the other way round, one of
+    the elements being the position along a single reduced dim."""
+    if len(view.reductions) != 1:
+        return None
+    elements, position = [], None
+    for number, result in enumerate(view.body.terminator.operands):
+        op = result.defining_op
+        accumulator = view.body.arguments[len(view.inputs) + number]
+        if op is None or op.name != "arith.select" or accumulator not in op.operands[1:]:
+            return None
+        element = op.operands[2] if op.operands[1] is accumulator else op.operands[1]
+        elements.append(element)
+        if position is None and _is_position(view, element):
+            position = number
+    return None if position is None else Picks(tuple(elements), position)
+
+
+def _is_position(view: StructuredOp, value: Value) -> bool:
+    """Whether a body value counts up along the reduced dim: linalg.index of it, or an input that is an iota."""
+    (reduced,) = view.reductions
+    if isinstance(value, BlockArgument):
+        if value.index >= len(view.inputs):
+            return False
+        source = view.inputs[value.index].defining_op
+        dims = [dim_of(e) for e in view.maps[value.index]]
+        if source is None or not is_structured(source) or reduced not in dims:
+            return False
+        inner = structured(source)
+        if inner.inputs or inner.body is None or inner.reductions:
+            return False
+        mapped = [dim_of(e) for e in inner.output_map(view.inputs[value.index].index)]
+        return _is_index(inner.body.terminator.operands[0], mapped[dims.index(reduced)])
+    return _is_index(value, reduced)
+
+
+def _is_index(value: Value, dim: int | None) -> bool:
+    op = value.defining_op
+    while op is not None and op.name in ("arith.index_cast", "arith.index_castui"):
+        op = op.operands[0].defining_op
+    return op is not None and op.name == "linalg.index" and int(op.get_attr("dim")) == dim
 
 
 class DotReducer(OperationReducer):
@@ -321,7 +394,7 @@ def reducers_of(builder: KernelBuilder, view: StructuredOp) -> list[Reducer]:
     simple = [_known_operation(view, number) for number in range(len(view.outputs))]
     if all(found is not None for found in simple):
         return [_operation_reducer(builder, number, *found) for number, found in enumerate(simple)]
-    return [BodyReducer(builder, view, None)]
+    return [BodyReducer(builder, view, _picks(view))]
 
 
 def _operation_reducer(builder: KernelBuilder, number: int, name: str, value: Value) -> Reducer:

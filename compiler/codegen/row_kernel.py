@@ -7,12 +7,16 @@ stage, then the results of the reduced shape, then those of the full shape.
 
 from __future__ import annotations
 
+from functools import partial
+
 from ..errors import CompileError
 from . import configure
 from .configure import Band, VectorPlan
 from .dispatch import DispatchGraph, KernelContext
 from .elements import element_name
+from .evaluate import Evaluator
 from .indexing import LaneScope, Sym, of
+from .kept_values import RowMemory, ValueUses
 from .loops import KernelBuilder, vector
 from .nest import loop_nest, vector_loop, whole
 from .stages import Reduction, Row, StageLoops, group_stages, make_reduction
@@ -93,11 +97,16 @@ class RowKernel:
 
     def look(self) -> Survey:
         """One point of everything on paper; gives each stage its loops."""
+        self._uses = ValueUses(self.reduced)
         found = survey(self.context, self.domain, self._visit)
         self.row_bands = configure.bands_of(self.rows, found, self.builder)
         self.reduced_bands = self._bands(tuple(self.reduced), found)
         for stage in self.stages:
             stage.bands = self._bands(stage.reduced, found)
+        roots = [[v for r in stage.reductions for v in r.view.op.operands] for stage in self.stages]
+        roots.append([store.value for store in self.stores])
+        finals = [view.op for view in self.views]
+        self.memory = RowMemory(self.context, self.reduced, self._uses.worth_keeping(roots, finals))
         return found
 
     def _bands(self, syms: tuple[Sym, ...], found: Survey) -> list[Band]:
@@ -118,22 +127,32 @@ class RowKernel:
         """One point of everything, on paper."""
         row = Row(self.context, scope)
         builder = self.builder
-        for reduction in self.reductions:
-            evaluator = row.evaluator()
-            view = reduction.view
-            if view.body is None:
-                evaluator.step_inputs(view, reduction.loops, None)
-            else:
-                arguments = evaluator.body_inputs(view, reduction.loops, None)
-                for argument in view.body.arguments[len(view.inputs) :]:
-                    arguments[argument] = builder.stand_in(vector(element_name(argument.type)))
-                evaluator.run_body(view.body, arguments, reduction.loops, None)
-            for number, result in enumerate(view.op.results):
-                stand_in = builder.stand_in(vector(element_name(result.type)))
-                row.provide(result, reduction.result_indices[number], stand_in)
+        for number, stage in enumerate(self.stages):
+            whole_domain = set(stage.reduced) == set(self.reduced)
+            for reduction in stage.reductions:
+                evaluator = row.evaluator()
+                if whole_domain:
+                    evaluator.observe = partial(self._uses.note, number)
+                self._visit_reduction(reduction, evaluator)
+            for reduction in stage.reductions:
+                for place, result in enumerate(reduction.view.op.results):
+                    stand_in = builder.stand_in(vector(element_name(result.type)))
+                    row.provide(result, reduction.result_indices[place], stand_in)
         for store in self.stores:
             indices = self._store_indices(store)
-            store.store(scope, indices, row.evaluator().value_at(store.value, indices))
+            evaluator = row.evaluator()
+            evaluator.observe = partial(self._uses.note, len(self.stages))
+            store.store(scope, indices, evaluator.value_at(store.value, indices))
+
+    def _visit_reduction(self, reduction: Reduction, evaluator: Evaluator) -> None:
+        view = reduction.view
+        if view.body is None:
+            evaluator.step_inputs(view, reduction.loops, None)
+            return
+        arguments = evaluator.body_inputs(view, reduction.loops, None)
+        for argument in view.body.arguments[len(view.inputs) :]:
+            arguments[argument] = self.builder.stand_in(vector(element_name(argument.type)))
+        evaluator.run_body(view.body, arguments, reduction.loops, None)
 
     def _store_indices(self, store: ResultStore):
         shape = store.shape
@@ -150,13 +169,14 @@ class RowKernel:
 
     def rows_at(self, scopes: list[LaneScope], plan: VectorPlan | None, unroll: int) -> None:
         """Everything for one row, or for some vectors of rows."""
-        rows = [Row(self.context, scope) for scope in scopes]
-        for stage in self.stages:
-            if not stage.any_order:
-                scalar = None if plan is None else VectorPlan(0, 1, 1)
-                StageLoops(stage, rows, scalar, 1).run()
-            else:
-                StageLoops(stage, rows, plan, unroll).run()
+        rows = [Row(self.context, scope, number) for number, scope in enumerate(scopes)]
+        for number, stage in enumerate(self.stages):
+            lane_by_lane = plan is not None and not stage.any_order
+            stage_plan = VectorPlan(0, 1, 1) if lane_by_lane else plan
+            copies = unroll if stage.any_order else 1
+            StageLoops(stage, rows, stage_plan, copies, self.memory, number).run()
+            for row in rows:
+                row.provide_kept(self.memory, number)
         full = []
         for store in self.stores:
             indices = self._store_indices(store)

@@ -9,15 +9,18 @@ parallel dim each lane is a row of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from ..ir.core import Operation, Value
 from . import indexing
 from .configure import Band, VectorPlan
 from .dispatch import KernelContext
+from .elements import unsupported
 from .evaluate import Evaluator, Indices
 from .indexing import Index, Lanes, LaneScope, Sym
+from .kept_values import KeptValue, RowMemory
 from .loops import KernelBuilder
 from .loops import Value as LoopValue
 from .nest import Range, part_scopes, vector_parts
@@ -99,10 +102,11 @@ def _depends(op: Operation, others: set[Operation]) -> bool:
 class Row:
     """One row, or one vector of rows: its scope and the results that it has so far."""
 
-    def __init__(self, context: KernelContext, scope: LaneScope):
+    def __init__(self, context: KernelContext, scope: LaneScope, number: int = 0):
         self.context = context
         self.scope = scope
-        self.provided: dict[Value, object] = {}
+        self.number = number
+        self.provided: dict[Value, Callable[[Evaluator, Indices], LoopValue]] = {}
 
     def evaluator(self, scope: LaneScope | None = None) -> Evaluator:
         return Evaluator(self.context, scope or self.scope, self.provided)
@@ -110,19 +114,33 @@ class Row:
     def provide(self, value: Value, indices: Indices, result: LoopValue) -> None:
         """Makes a reduction's result known at its index."""
 
-        def at(asked: Indices) -> LoopValue:
+        def at(evaluator: Evaluator, asked: Indices) -> LoopValue:
             if asked != indices:
-                raise ValueError(f"a reduction's result is read at {asked}, while its row is at {indices}")
+                raise unsupported(value.defining_op, f"its result is read at {asked}, while its row is at {indices}")
             return result
 
         self.provided[value] = at
+
+    def provide_kept(self, memory: RowMemory, stage: int) -> None:
+        """Reads what a stage has kept from memory from now on."""
+        for kept in memory.of_stage(stage):
+            self.provided[kept.value] = partial(_load_kept, memory, kept, self)
+
+
+def _load_kept(memory: RowMemory, kept: KeptValue, row: Row, evaluator: Evaluator, asked: Indices) -> LoopValue:
+    if asked != kept.indices:
+        raise unsupported(kept.value.defining_op, f"its result is read at {asked}, but kept at {kept.indices}")
+    return memory.load(kept, row.number, row.scope.lanes, evaluator.scope)
 
 
 class StageLoops:
     """Writes the loops of one stage for several rows at once."""
 
-    def __init__(self, stage: Stage, rows: list[Row], plan: VectorPlan | None, unroll: int):
+    def __init__(
+        self, stage: Stage, rows: list[Row], plan: VectorPlan | None, unroll: int, memory: RowMemory, number: int
+    ):
         self.stage, self.rows, self.plan, self.unroll = stage, rows, plan, unroll
+        self.memory, self.kept = memory, memory.of_stage(number)
         self.builder = rows[0].scope.builder
         self.reducers = [
             (row, reduction, reducer)
@@ -143,6 +161,7 @@ class StageLoops:
         for row, reduction, reducer in self.reducers:
             if isinstance(reducer, BodyReducer):
                 reducer.initial = self._initial(row, reduction, reducer)
+                reducer.evaluator = row.evaluator()
             begin = reducer.begin_total if self.chunk_level >= 0 else reducer.begin
             state.append(begin(self.lanes))
         state = self._level(0, state, [row.scope for row in self.rows], self.chunk_level >= 0)
@@ -259,15 +278,23 @@ class StageLoops:
             for number, step_scopes in enumerate(steps):
                 old = _shaped(loop.carried[number * width : (number + 1) * width], state)
                 new = self._take(old, step_scopes)
-                if part.valid is not None:
+                valid = self._valid_lanes(part, step_scopes)
+                if valid is not None:
                     new = [
-                        [builder.select(step_scopes[0].mask, n, o) for n, o in zip(ns, os, strict=True)]
+                        [builder.select(valid, n, o) for n, o in zip(ns, os, strict=True)]
                         for ns, os in zip(new, old, strict=True)
                     ]
                 following += _flat(new)
             loop.yield_(*following)
         results = [_shaped(loop.results[k * width : (k + 1) * width], state) for k in range(part.vectors)]
         return self._joined(results)
+
+    def _valid_lanes(self, part, scopes: list[LaneScope]) -> LoopValue | None:
+        """The lanes of the accumulators that a step may change, or None for all."""
+        if self.plan is None or part.lanes == self.plan.lanes:
+            return scopes[0].mask if part.valid is not None else None
+        # One element at a time goes into the first lane.
+        return self.builder.lane_mask(self.plan.lanes, 1)
 
     def _step_scopes(self, part, index, scopes: list[LaneScope], band: Band) -> Iterator[list[LaneScope]]:
         """For each unrolled step, a scope for each row."""
@@ -297,6 +324,9 @@ class StageLoops:
             wanted = reducer.inputs()
             inputs = evaluator.step_inputs(reduction.view, reduction.loops, wanted) if wanted != () else []
             result.append(reducer.take(old, inputs, step))
+        for row in self.rows:
+            for kept in self.kept:
+                self.memory.store(kept, row.number, row.scope.lanes, evaluators[id(row)])
         return result
 
 

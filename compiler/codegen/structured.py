@@ -47,9 +47,8 @@ class StructuredOp:
 
 
 _DOTS = frozenset({
-    "linalg.matmul", "linalg.matmul_transpose_a", "linalg.matmul_transpose_b", "linalg.matvec", "linalg.vecmat",
-    "linalg.dot", "linalg.batch_matmul", "linalg.batch_matmul_transpose_a", "linalg.batch_matmul_transpose_b",
-    "linalg.batch_matvec", "linalg.batch_vecmat", "linalg.contract",
+    "linalg.matmul", "linalg.batch_matmul", "linalg.matvec", "linalg.vecmat", "linalg.batch_matvec",
+    "linalg.batch_vecmat", "linalg.dot",
 })  # fmt: skip
 
 

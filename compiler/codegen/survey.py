@@ -121,7 +121,8 @@ def op_cost(name: str) -> float:
 
 _COSTS = {
     "const": 0.0, "const_vector": 0.0, "splat": 0.0, "arith.divf": 4.0, "math.sqrt": 5.0, "math.rsqrt": 9.0,
-    "math.absf": 1.0, "math.ceil": 1.0, "math.floor": 1.0, "math.copysign": 2.0, "math.roundeven": 1.0, "math.trunc": 1.0,
+    "math.absf": 1.0, "math.ceil": 1.0, "math.floor": 1.0, "math.copysign": 2.0, "math.roundeven": 1.0,
+    "math.trunc": 1.0,
     "math.pow": 60.0, "math.powf": 60.0, "math.sin": 25.0, "math.cos": 25.0, "math.erf": 30.0,
     "arith.divsi": 20.0, "arith.divui": 20.0, "arith.remsi": 20.0, "arith.remui": 20.0, "arith.remf": 100.0,
 }  # fmt: skip

@@ -42,6 +42,7 @@ class _ContractionKernel(RowKernel):
         if any(sym.extent == 0 for sym in self.rows):
             return Plan(builder.finish(), [0])
         found = self.look()
+        self.memory.fit(0, 0)
         lanes = configure.lanes_for(self.target, found.element_bits)
         bands = self.row_bands
         if not bands:

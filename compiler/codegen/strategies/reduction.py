@@ -43,6 +43,7 @@ class _ReductionKernel(RowKernel):
 
     def _lanes_along_reduced(self, found: Survey, lanes: int, unroll: int, nanoseconds: float) -> list[int]:
         plan = self.vector_plan(found, lanes)
+        self.memory.fit(1, 1)
         tiles = configure.tile_bands(self.row_bands, nanoseconds, [1] * len(self.row_bands))
         ranges = tile_ranges(self.builder, self.row_bands, tiles)
         scope = LaneScope(self.builder, 1)
@@ -52,6 +53,9 @@ class _ReductionKernel(RowKernel):
     def _lanes_along_rows(self, found: Survey, lanes: int, unroll: int, nanoseconds: float, band: int) -> list[int]:
         bands = self.row_bands
         vectors = max(1, min(4, 16 // max(1, int(found.cost))))
+        if self.memory.values:
+            vectors = 1
+        self.memory.fit(lanes, vectors)
         plan = self.vector_plan(found, lanes, band, vectors)
         multiples = [1] * len(bands)
         multiples[band] = lanes * vectors
@@ -73,7 +77,7 @@ class _ReductionKernel(RowKernel):
         inner = self.reduced_bands[-1]
         memory = sum(configure.access_cost(a, inner.inner, lanes) for a in found.accesses if not a.store)
         length = inner.extent if inner.extent.__class__ is int else 256
-        best = (memory + found.cost) / (lanes * max(configure.utilisation(inner.extent, lanes), 1e-9))
+        best = (memory + found.cost) / (lanes * configure.utilisation(inner.extent, lanes))
         best += _JOIN_COST * len(self.reductions) / max(length, 1)
         if not all(reduction.any_order for reduction in self.reductions):
             best = memory + found.cost + 4 * len(self.reductions)

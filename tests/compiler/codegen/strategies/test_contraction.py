@@ -1,0 +1,122 @@
+"""Contractions: matrix products of every layout with fused prologues and epilogues."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+
+def product(texts, letters, sizes, element="f32", accumulate=None, epilogue=None):
+    """out0 = einsum(letters) of in0 and in1; epilogue is a body on %a0 that defines %r."""
+    accumulate = accumulate or element
+    left, rest = letters.split(",")
+    right, out = rest.split("->")
+    loops = out + "".join(c for c in left if c not in out)
+    every = "(" + ", ".join(f"d{k}" for k in range(len(loops))) + ")"
+    maps = [f"{every} -> ({', '.join(f'd{loops.index(c)}' for c in part)})" for part in (left, right, out)]
+    types = [
+        texts.tensor([sizes[c] for c in part], e) for part, e in ((left, element), (right, element), (out, accumulate))
+    ]
+    kinds = ["parallel" if c in out else "reduction" for c in loops]
+    kind = "f" if accumulate.startswith(("f", "b")) else "i"
+    widen = ""
+    names = ["%a0", "%a1"]
+    if accumulate != element:
+        op = "arith.extf" if kind == "f" else "arith.extsi"
+        widen = f"%w0 = {op} %a0 : {element} to {accumulate}\n%w1 = {op} %a1 : {element} to {accumulate}\n"
+        names = ["%w0", "%w1"]
+    body = f"%z = arith.constant {'0.0' if kind == 'f' else '0'} : {accumulate}\n%e = tensor.empty() : {types[2]}\n"
+    body += f"%f = linalg.fill ins(%z : {accumulate}) outs(%e : {types[2]}) -> {types[2]}\n"
+    body += texts.generic(
+        "%m" if epilogue else "%out0", [("%in0", types[0]), ("%in1", types[1])], [("%f", types[2])], maps, kinds,
+        f"{widen}%p = arith.mul{kind} {names[0]}, {names[1]} : {accumulate}\n%s = arith.add{kind} %c0, %p : {accumulate}", "%s",
+    )  # fmt: skip
+    if epilogue:
+        same = "(" + ", ".join(f"d{k}" for k in range(len(out))) + ")"
+        body += "\n" + texts.generic(
+            "%out0", [("%m", types[2])], [("%e", types[2])], [f"{same} -> {same}"] * 2, ["parallel"] * len(out), epilogue, "%r"
+        )  # fmt: skip
+    return texts.dispatch(types[:2], [types[2]], body)
+
+
+def operands(letters, sizes, dtype, seed=0):
+    rng = np.random.default_rng(seed)
+    left, right = letters.split("->")[0].split(",")
+    return [rng.standard_normal([sizes[c] for c in part]).astype(dtype) for part in (left, right)]
+
+
+LAYOUTS = [
+    "mk,kn->mn",
+    "km,kn->mn",
+    "mk,nk->mn",
+    "km,nk->mn",
+    "bmk,bkn->bmn",
+    "bmk,bnk->bmn",
+    "mk,kn->nm",
+    "mbk,kbn->bmn",
+]
+SIZES = [(1, 1, 1, 1), (2, 3, 5, 7), (3, 14, 33, 16), (2, 37, 17, 65)]
+
+
+@pytest.mark.parametrize("letters", LAYOUTS)
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_layouts(texts, run_dispatch, letters, size):
+    sizes = dict(zip("bmkn", size, strict=True))
+    x, y = operands(letters, sizes, np.float32)
+    exact = np.einsum(letters, x.astype(np.float64), y.astype(np.float64))
+    (result,) = run_dispatch(product(texts, letters, sizes), [x, y], [(exact.shape, np.float32)])
+    np.testing.assert_allclose(result, exact, rtol=1e-5, atol=2e-5)
+
+
+def test_levels(texts, run_dispatch, runnable_target):
+    sizes = {"m": 19, "k": 23, "n": 37}
+    x, y = operands("mk,kn->mn", sizes, np.float32)
+    exact = np.tanh(x.astype(np.float64) @ y)
+    text = product(texts, "mk,kn->mn", sizes, epilogue="%r = math.tanh %a0 : f32")
+    (result,) = run_dispatch(text, [x, y], [(exact.shape, np.float32)], runnable_target.cpu)
+    np.testing.assert_allclose(result, exact, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("element", "accumulate"), [("f64", "f64"), ("bf16", "f32"), ("f16", "f32"), ("i8", "i32"), ("i32", "i32")]
+)
+def test_elements(texts, run_dispatch, element, accumulate):
+    sizes = {"m": 9, "k": 40, "n": 21}
+    dtype = ml_dtypes.bfloat16 if element == "bf16" else texts.numpy[element]
+    x, y = operands("mk,kn->mn", sizes, np.float64)
+    if element.startswith("i"):
+        x, y = x * 50, y * 50
+    x, y = x.astype(dtype), y.astype(dtype)
+    exact = x.astype(np.float64) @ y.astype(np.float64)
+    out = texts.numpy[accumulate]
+    (result,) = run_dispatch(product(texts, "mk,kn->mn", sizes, element, accumulate), [x, y], [((9, 21), out)])
+    np.testing.assert_allclose(result, exact, rtol=1e-5, atol=1e-4 if accumulate == "f32" else 1e-12)
+
+
+def test_named_matmul(texts, run_dispatch):
+    m, k, n = 13, 20, 35
+    left, right, out = (texts.tensor(s, "f32") for s in ((m, k), (k, n), (m, n)))
+    body = f"%z = arith.constant 0.0 : f32\n%e = tensor.empty() : {out}\n"
+    body += f"%f = linalg.fill ins(%z : f32) outs(%e : {out}) -> {out}\n"
+    body += f"%out0 = linalg.matmul ins(%in0, %in1 : {left}, {right}) outs(%f : {out}) -> {out}"
+    x, y = operands("mk,kn->mn", {"m": m, "k": k, "n": n}, np.float32)
+    (result,) = run_dispatch(texts.dispatch([left, right], [out], body), [x, y], [((m, n), np.float32)])
+    np.testing.assert_allclose(result, x.astype(np.float64) @ y, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("m", "k"), [(1, 50), (37, 100), (200, 7)])
+def test_matrix_times_vector(texts, run_dispatch, m, k):
+    sizes = {"m": m, "k": k}
+    for letters in ("mk,k->m", "k,km->m"):
+        x, y = operands(letters, sizes, np.float32)
+        exact = np.einsum(letters, x.astype(np.float64), y.astype(np.float64))
+        (result,) = run_dispatch(product(texts, letters, sizes), [x, y], [((m,), np.float32)])
+        np.testing.assert_allclose(result, exact, rtol=1e-5, atol=1e-5)
+
+
+def test_large_product_in_many_workgroups(texts, build_kernel, run_dispatch):
+    sizes = {"m": 150, "k": 128, "n": 300}
+    x, y = operands("mk,kn->mn", sizes, np.float32)
+    text = product(texts, "mk,kn->mn", sizes)
+    (result,) = run_dispatch(text, [x, y], [((150, 300), np.float32)])
+    np.testing.assert_allclose(result, x.astype(np.float64) @ y, rtol=1e-4, atol=1e-4)
+    assert build_kernel(text).kernel.workgroups[0] > 1
