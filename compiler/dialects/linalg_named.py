@@ -97,7 +97,7 @@ def _sides(indexing: str) -> tuple[list[list[str]], list[str]]:
     """The operands' dimensions as loop sums, inputs and output, and the loops in the order of the generic form."""
     left, right = indexing.split("->")
     operands = [_dimensions(part) for part in (*left.split(","), right)]
-    order: list[str] = [d for d in operands[-1]]
+    order: list[str] = list(operands[-1])
     for operand in operands:
         for dimension in operand:
             for loop in dimension.split("+"):

@@ -423,7 +423,7 @@ class SwitchOp(Op, name="util.switch"):
         if isinstance(which, IntegerAttr):
             within = 0 <= which.value < len(self.values)
             return [self.values[which.value] if within else self.default_value]
-        distinct = set((self.default_value, *self.values))
+        distinct = {self.default_value, *self.values}
         return [self.default_value] if len(distinct) == 1 else None
 
 
