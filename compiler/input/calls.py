@@ -1,0 +1,31 @@
+"""Calls: functions of the module are inlined, composites are their decomposition, annotations are the identity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyiree.compiler.input.converter import Converter, converts
+from pyiree.compiler.input.values import Lazy
+
+#: Custom calls that only say where values live or how they are laid out.
+_ANNOTATIONS = frozenset(
+    {"Sharding", "annotate_device_placement", "SPMDFullToShardShape", "SPMDShardToFullShape", "LayoutConstraint"}
+)
+
+
+@converts("func.call")
+def _call(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    return c.call(op.attributes["callee"].value, operands)
+
+
+@converts("stablehlo.composite")
+def _composite(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    return c.call(op.attributes["decomposition"].value, operands)
+
+
+@converts("stablehlo.custom_call")
+def _custom_call(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    target = op.attributes["call_target_name"].value
+    if target in _ANNOTATIONS:
+        return operands
+    raise c.emitter.unsupported(op, f"@{target}")

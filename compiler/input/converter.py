@@ -1,0 +1,359 @@
+"""One function of StableHLO as linalg on tensors.
+
+Enters: a jaxlib function and the values of its arguments. Leaves: our ops, written through an `Emitter`, and the
+results. Calls are inlined on the way; element-wise ops read broadcasts, transposes, constants and iotas in place
+(`values.py`); every other op has its function in `CONVERSIONS`, one family a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pyiree.compiler.input import jaxlib_mlir
+from pyiree.compiler.input.elements import BOOLEAN, COMPLEX, FLOAT, SIGNED, Element
+from pyiree.compiler.input.emitter import PARALLEL, Emitter, identity_map, projection
+from pyiree.compiler.input.import_mlir import Shaped, SourceReader, read_constant
+from pyiree.compiler.input.scalars import SCALAR_LOWERINGS
+from pyiree.compiler.input.values import Iota, Lazy, Tensor, Uniform, View
+from pyiree.compiler.ir.affine import AffineMap
+from pyiree.compiler.ir.attributes import Attribute
+from pyiree.compiler.ir.core import Block, Value
+from pyiree.compiler.ir.dense import DenseElementsAttr
+from pyiree.compiler.ir.rewrite import constant_value
+from pyiree.compiler.ir.types import TensorType, i32, index
+
+#: A conversion: the converter, the jaxlib op and its operands; returns the results.
+Conversion = Callable[["Converter", Any, list], Sequence[Lazy]]
+
+CONVERSIONS: dict[str, Conversion] = {}
+
+#: CHLO functions without a twin among our ops: written out in StableHLO by jaxlib, one scalar at a time.
+EXPANDED_CHLO = frozenset(
+    ["bessel_i1e", "digamma", "erf_inv", "lgamma", "mulhi", "next_after", "polygamma", "zeta"]
+)
+
+#: Ops that end a block and hand over its operands.
+TERMINATORS = frozenset({"stablehlo.return", "func.return"})
+
+#: Scalar ops that the host can compute; integers of other widths stay on the device.
+_HOST_INTEGER_WIDTHS = frozenset({1, 32, 64})
+_NOT_ON_HOST = frozenset({"stablehlo.popcnt", "stablehlo.count_leading_zeros", "stablehlo.power"})
+
+
+def converts(*names: str) -> Callable[[Conversion], Conversion]:
+    """Declares the conversion of ops by name."""
+
+    def register(function: Conversion) -> Conversion:
+        for name in names:
+            CONVERSIONS[name] = function
+        return function
+
+    return register
+
+
+def _is_host_arithmetic(result: Element, operands: Sequence[Element]) -> bool:
+    """Whether an op is arithmetic of loop counters and the like, which the host does with its own integers."""
+    return all(
+        element.kind not in (FLOAT, COMPLEX) and element.type.width in _HOST_INTEGER_WIDTHS
+        for element in (result, *operands)
+    )
+
+
+class Converter:
+    """Converts the ops of one function and of the functions that it calls."""
+
+    def __init__(self, emitter: Emitter, reader: SourceReader, functions: dict[str, Any]) -> None:
+        self.emitter = emitter
+        self.reader = reader
+        self.functions = functions
+        self._scope: dict[Any, Lazy] = {}
+
+    # Blocks and calls.
+
+    def convert_block(self, block: Any) -> list[Lazy]:
+        """Converts the ops of a block whose arguments are bound; returns the operands of its terminator."""
+        scope, emitter, location_of = self._scope, self.emitter, self.reader.location
+        for view in block.operations:
+            op = view.operation
+            name = op.name
+            operands = [scope[value] for value in op.operands]
+            if name in TERMINATORS:
+                return operands
+            emitter.location = location_of(op.location)
+            convert = CONVERSIONS.get(name)
+            if convert is not None:
+                results = convert(self, op, operands)
+            elif name in SCALAR_LOWERINGS:
+                results = [self.elementwise(op, operands)]
+            else:
+                results = [self._expanded(op, operands)]
+            for value, result in zip(op.results, results):
+                scope[value] = result
+        raise ValueError("a block without a terminator")
+
+    def bind(self, value: Any, lazy: Lazy) -> None:
+        """Gives a jaxlib value (a block argument) its meaning."""
+        self._scope[value] = lazy
+
+    def value_of(self, value: Any) -> Lazy:
+        """What a jaxlib value has been converted to."""
+        return self._scope[value]
+
+    def call(self, name: str, arguments: Sequence[Lazy]) -> list[Lazy]:
+        """Inlines a function of the module."""
+        return self.inline(self.functions[name], arguments)
+
+    def inline(self, function: Any, arguments: Sequence[Lazy]) -> list[Lazy]:
+        """Converts the body of a function here, with `arguments` for its parameters."""
+        outer, self._scope = self._scope, {}
+        block = function.regions[0].blocks[0]
+        for parameter, argument in zip(block.arguments, arguments):
+            self._scope[parameter] = argument
+        results = self.convert_block(block)
+        self._scope = outer
+        return results
+
+    # Types.
+
+    def shaped(self, value: Any) -> Shaped:
+        """Shape and element of a jaxlib value that is a tensor."""
+        found = self.reader.shaped(value.type)
+        if found is None:
+            raise TypeError(f"{value.type} is no ranked tensor")
+        return found
+
+    def result_shaped(self, op: Any) -> Shaped:
+        """Shape and element of the first result."""
+        return self.shaped(op.results[0])
+
+    # Element-wise ops.
+
+    def elementwise(self, op: Any, operands: Sequence[Lazy]) -> Lazy:
+        """An op of the scalar table over all elements."""
+        lower = SCALAR_LOWERINGS[op.name]
+        result = self.result_shaped(op)
+        elements = [operand.shaped.element for operand in operands]
+
+        def compute(scalars: list[Value]) -> list[Value]:
+            return [lower(self.emitter, scalars, elements, result.element, op)]
+
+        if operands and all(isinstance(operand, Uniform) for operand in operands):
+            if all(operand.attribute is not None for operand in operands):
+                folded = self._fold(compute, [operand.attribute for operand in operands])
+                if folded is not None:
+                    return Uniform(result, folded)
+            if op.name not in _NOT_ON_HOST and _is_host_arithmetic(result.element, elements):
+                return Uniform(result, scalar=compute([self.uniform_scalar(o) for o in operands])[0])
+        return self.map(result, operands, compute)
+
+    def _fold(self, compute: Callable[[list[Value]], Sequence[Value]], operands: list[Attribute]) -> Attribute | None:
+        """The constant that scalar ops make of constants, or None if one of them doesn't fold."""
+        scratch = Block()
+        known: dict[Value, Attribute] = {}
+        with self.emitter.inside(scratch):
+            scalars = [self.emitter.constant(attribute) for attribute in operands]
+            (result,) = compute(scalars)
+        for op in scratch.ops:
+            constants = [known.get(v) or constant_value(v) for v in op.operands]
+            folded = op.fold(constants) if hasattr(op, "fold") else None
+            if folded is None:
+                return None
+            value = folded[0]
+            attribute = value if isinstance(value, Attribute) else known.get(value) or constant_value(value)
+            if attribute is None:
+                return None
+            known[op.results[0]] = attribute
+        return known.get(result) or constant_value(result)
+
+    def _expanded(self, op: Any, operands: Sequence[Lazy]) -> Lazy:
+        """A CHLO function that jaxlib writes out: all its scalar ops in one generic."""
+        dialect, _, name = op.name.partition(".")
+        if dialect != "chlo" or name not in EXPANDED_CHLO:
+            raise self.emitter.unsupported(op, "")
+        result = self.result_shaped(op)
+        spellings = tuple(operand.shaped.element.spelling for operand in operands)
+        module = jaxlib_mlir.expand_chlo_scalar(name, spellings, result.element.spelling)
+        block = module.body.operations[0].regions[0].blocks[0]
+        return self.map(result, operands, lambda scalars: self.scalar_block(block, scalars))
+
+    def map(
+        self, result: Shaped, operands: Sequence[Lazy], compute: Callable[[list[Value]], Sequence[Value]]
+    ) -> Tensor:
+        """`compute` over every element of the operands, which have the result's shape or none."""
+        (tensor,) = self.map_many([result], operands, compute)
+        return tensor
+
+    def map_many(
+        self,
+        results: Sequence[Shaped],
+        operands: Sequence[Lazy],
+        compute: Callable[[list[Value]], Sequence[Value]],
+    ) -> list[Tensor]:
+        """As `map`, for several results of one shape."""
+        rank = len(results[0].shape)
+        inputs, read = self.read_operands(operands, rank)
+        identity = identity_map(rank)
+        outputs = [(self.emitter.empty(result.type), identity) for result in results]
+        op = self.emitter.generic(
+            inputs, outputs, (PARALLEL,) * rank, lambda arguments: compute(read(arguments))
+        )
+        return [Tensor(result, value) for result, value in zip(results, op.results)]
+
+    def read_operands(
+        self, operands: Sequence[Lazy], rank: int, dims: Sequence[int] | None = None
+    ) -> tuple[list[tuple[Value, AffineMap]], Callable[[list[Value]], list[Value]]]:
+        """How a generic over `rank` loops reads operands: its inputs, and the scalars from its block's arguments.
+
+        Dimension `i` of an operand runs along loop `dims[i]` (along loop `i` where `dims` is left out); an operand
+        of rank 0 is the same everywhere.
+        """
+        inputs: dict[tuple[Value, AffineMap], int] = {}
+        readers: list[Callable[[list[Value]], Value]] = []
+        loops = tuple(range(rank)) if dims is None else tuple(dims)
+        for operand in operands:
+            element = operand.shaped.element
+            if isinstance(operand, Uniform):
+                scalar = self.uniform_scalar(operand)
+                readers.append(lambda arguments, scalar=scalar: scalar)
+            elif isinstance(operand, Iota):
+                loop = loops[operand.dimension]
+                readers.append(lambda arguments, loop=loop, element=element: self.iota_scalar(loop, element))
+            else:
+                if isinstance(operand, View):
+                    source, along = operand.source, tuple(loops[d] for d in operand.dims)
+                else:
+                    source, along = operand.value, loops if operand.shaped.shape else ()
+                position = inputs.setdefault((source, projection(rank, along)), len(inputs))
+                readers.append(lambda arguments, position=position: arguments[position])
+        return list(inputs), lambda arguments: [reader(arguments) for reader in readers]
+
+    def iota_scalar(self, loop: int, element: Element) -> Value:
+        """The index along a loop, inside a generic, as an element."""
+        emitter = self.emitter
+        position = emitter.linalg_index(loop)
+        if element.kind != FLOAT:
+            return emitter.cast("arith.index_cast", position, element.type)
+        return emitter.cast("arith.sitofp", emitter.cast("arith.index_cast", position, i32), element.type)
+
+    def uniform_scalar(self, uniform: Uniform) -> Value:
+        """The scalar of a uniform tensor."""
+        if uniform.scalar is not None:
+            return uniform.scalar
+        return self.emitter.constant(uniform.attribute)
+
+    # Regions of scalar ops: reducers, comparators, expansions.
+
+    def scalar_block(self, block: Any, arguments: Sequence[Value]) -> list[Value]:
+        """The ops of a block on rank-0 tensors as scalar ops; returns the operands of its terminator."""
+        emitter = self.emitter
+        scope: dict[Any, Value] = dict(zip(block.arguments, arguments))
+
+        def scalar(value: Any) -> Value:
+            found = scope.get(value)
+            if found is None:
+                outer = self._scope.get(value)
+                if not isinstance(outer, Uniform):
+                    raise emitter.unsupported(value.owner, "read inside a reducer from outside")
+                found = scope[value] = self.uniform_scalar(outer)
+            return found
+
+        for view in block.operations:
+            op = view.operation
+            name = op.name
+            operands = [scalar(value) for value in op.operands]
+            if name in TERMINATORS:
+                return operands
+            lower = SCALAR_LOWERINGS.get(name)
+            if lower is not None:
+                elements = [self.shaped(value).element for value in op.operands]
+                results = [lower(emitter, operands, elements, self.result_shaped(op).element, op)]
+            elif name == "stablehlo.constant":
+                results = [self.uniform_scalar(self.constant(op))]
+            elif name in ("stablehlo.reshape", "stablehlo.broadcast_in_dim"):
+                results = operands
+            elif name == "func.call":
+                callee = self.functions[op.attributes["callee"].value]
+                results = self.scalar_block(callee.regions[0].blocks[0], operands)
+            elif name.partition(".")[2] in EXPANDED_CHLO:
+                spellings = tuple(self.shaped(value).element.spelling for value in op.operands)
+                spelling = self.result_shaped(op).element.spelling
+                module = jaxlib_mlir.expand_chlo_scalar(name.partition(".")[2], spellings, spelling)
+                results = self.scalar_block(module.body.operations[0].regions[0].blocks[0], operands)
+            else:
+                raise emitter.unsupported(op, "inside the body of another op")
+            scope.update(zip(op.results, results))
+        raise ValueError("a block without a terminator")
+
+    # Constants.
+
+    def constant(self, op: Any) -> Lazy:
+        """A `stablehlo.constant`."""
+        shaped = self.result_shaped(op)
+        splat, array = read_constant(op, shaped)
+        if splat is not None:
+            return Uniform(shaped, attribute=splat)
+        return Tensor(shaped, self.emitter.constant(DenseElementsAttr(shaped.type, array)))
+
+    # Materialisation.
+
+    def tensor(self, lazy: Lazy) -> Value:
+        """The value as an SSA tensor. It is written where its parts are known, so that it serves every later use."""
+        if isinstance(lazy, Tensor):
+            return lazy.value
+        if lazy.materialized is None:
+            lazy.materialized = self._materialize(lazy)
+        return lazy.materialized
+
+    def _materialize(self, lazy: Uniform | Iota | View) -> Value:
+        emitter, shaped = self.emitter, lazy.shaped
+        rank = len(shaped.shape)
+        if isinstance(lazy, Uniform):
+            if lazy.attribute is not None:
+                return emitter.constant(DenseElementsAttr.splat(shaped.type, lazy.attribute))
+            assert lazy.scalar is not None
+            if rank == 0:
+                op = emitter.make("tensor.from_elements", (lazy.scalar,), (shaped.type,))
+            else:
+                op = self.make_fill(lazy.scalar, shaped.type)
+            emitter.place_after(lazy.scalar, op)
+            return op.results[0]
+        empty = emitter.empty(shaped.type)
+        inputs, read = self.read_operands([lazy], rank)
+        op = emitter.make_generic(
+            inputs, [(empty, identity_map(rank))], (PARALLEL,) * rank, lambda arguments: read(arguments)
+        )
+        emitter.place_after(lazy.source if isinstance(lazy, View) else empty, op)
+        return op.results[0]
+
+    def make_fill(self, scalar: Value, type: TensorType) -> Any:
+        """A `linalg.fill` of an empty tensor that is in no block yet."""
+        return self.emitter.make(
+            "linalg.fill", (scalar, self.emitter.empty(type)), (type,), None, (), (1, 1)
+        )
+
+    def fill(self, scalar: Value, type: TensorType) -> Value:
+        """A tensor filled with a scalar, here."""
+        op = self.make_fill(scalar, type)
+        self.emitter.block.append(op)
+        return op.results[0]
+
+    # Host scalars.
+
+    def host_scalar(self, lazy: Lazy) -> Value:
+        """The one element of a rank-0 tensor as an SSA scalar outside of any generic."""
+        if isinstance(lazy, Uniform):
+            return self.uniform_scalar(lazy)
+        value = self.tensor(lazy)
+        return self.emitter.emit("tensor.extract", (value,), (lazy.shaped.element.type,)).results[0]
+
+    def clamped_index(self, scalar: Value, element: Element, limit: int) -> Value:
+        """An integer as an index between 0 and `limit`."""
+        emitter = self.emitter
+        if element.kind == BOOLEAN:
+            raise TypeError("a bool is no index")
+        zero, highest = emitter.integer(0, index), emitter.integer(limit, index)
+        position = emitter.as_index(scalar, element.kind == SIGNED)
+        if element.kind == SIGNED:
+            return emitter.binary("arith.minsi", emitter.binary("arith.maxsi", position, zero), highest)
+        return emitter.binary("arith.minui", position, highest)

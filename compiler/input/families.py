@@ -1,0 +1,15 @@
+"""The families of conversions, which announce themselves when they are imported."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+
+FAMILIES = ("shapes", "reductions", "contractions", "calls")
+
+
+@functools.cache
+def load_families() -> None:
+    """Imports every family, so that `CONVERSIONS` is complete."""
+    for family in FAMILIES:
+        importlib.import_module(f"pyiree.compiler.input.{family}")

@@ -1,0 +1,129 @@
+"""jaxlib's types, attributes, constants and locations as ours.
+
+Enters: jaxlib MLIR objects. Leaves: shapes, `Element`s, Python values, our locations, and constants whose bytes
+are a view of jaxlib's where their format allows it (no copy, whatever their size). Everything that repeats is read
+once: types and locations by identity of the MLIR object.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pyiree.compiler.input import jaxlib_mlir
+from pyiree.compiler.input.elements import COMPLEX, FLOAT, Element, element
+from pyiree.compiler.ir.attribute_parser import AttributeParser
+from pyiree.compiler.ir.attributes import Attribute, FloatAttr, IntegerAttr
+from pyiree.compiler.ir.dense import DenseElementsAttr
+from pyiree.compiler.ir.lexer import Source
+from pyiree.compiler.ir.location import (
+    UNKNOWN,
+    CallSiteLoc,
+    FileLineColLoc,
+    FusedLoc,
+    Location,
+    NameLoc,
+)
+from pyiree.compiler.ir.types import TensorType
+
+
+@dataclass(frozen=True)
+class Shaped:
+    """A StableHLO tensor type: shape (None is a dynamic dim), element, and our tensor type."""
+
+    shape: tuple[int | None, ...]
+    element: Element
+    type: TensorType
+
+
+class SourceReader:
+    """Reads types and locations of one jaxlib module, each distinct one once."""
+
+    def __init__(self) -> None:
+        self._shaped: dict[Any, Shaped | None] = {}
+        self._locations: dict[Any, Location] = {}
+
+    def shaped(self, type: Any) -> Shaped | None:
+        """The tensor type, or None for what is no ranked tensor (tokens, tuples)."""
+        found = self._shaped.get(type, self)
+        if found is not self:
+            return found
+        read = self._read_shaped(type)
+        self._shaped[type] = read
+        return read
+
+    def _read_shaped(self, type: Any) -> Shaped | None:
+        ir = jaxlib_mlir.mlir()
+        if not isinstance(type, ir.RankedTensorType):
+            return None
+        spelling = str(type.element_type)
+        if spelling.startswith("!"):
+            return None
+        kind = element(spelling)
+        shape = tuple(None if type.is_dynamic_dim(i) else n for i, n in enumerate(type.shape))
+        return Shaped(shape, kind, TensorType(shape, kind.type))
+
+    def location(self, location: Any) -> Location:
+        """Our location for one of jaxlib's."""
+        key = location.attr
+        found = self._locations.get(key)
+        if found is None:
+            found = self._locations[key] = self._read_location(location)
+        return found
+
+    def _read_location(self, location: Any) -> Location:
+        ir = jaxlib_mlir.mlir()
+        if isinstance(location, ir.NameLoc):
+            return NameLoc(location.name_str, self.location(location.child_loc))
+        if isinstance(location, ir.CallSiteLoc):
+            return CallSiteLoc(self.location(location.callee), self.location(location.caller))
+        if isinstance(location, ir.FileLineColLoc):
+            return FileLineColLoc(location.filename, location.start_line, location.start_col)
+        if isinstance(location, ir.FusedLoc):
+            return FusedLoc([self.location(part) for part in location.locations])
+        return UNKNOWN
+
+
+def read_constant(op: Any, shaped: Shaped) -> tuple[Attribute | None, np.ndarray | None]:
+    """The value of a `stablehlo.constant`: (scalar attribute of a splat, None) or (None, array).
+
+    Arrays of types that NumPy lacks (bf16, f8) come as unsigned integers of their width, bools as uint8, complex
+    numbers as complex, sub-byte integers one a byte.
+    """
+    try:
+        value = op.attributes["value"]
+        if value.is_splat:
+            return _splat(value, shaped.element), None
+        return None, _storage(np.asarray(memoryview(value)), shaped.element)
+    except (TypeError, BufferError, AttributeError):
+        # Complex, bf16, f8, sub-byte and resource constants have no buffer in jaxlib's bindings.
+        return _from_text(op.get_asm(print_generic_op_form=True, enable_debug_info=False), shaped)
+
+
+def _storage(array: np.ndarray, kind: Element) -> np.ndarray:
+    return array.view(np.uint8) if array.dtype == np.bool_ else array
+
+
+def _splat(value: Any, kind: Element) -> Attribute:
+    scalar = value.get_splat_value()
+    if kind.kind != FLOAT:
+        return IntegerAttr(int(scalar.value), kind.type)
+    try:
+        # The bits, not the number: a NaN keeps its payload.
+        raw = bytes(np.asarray(memoryview(value)).reshape(-1)[:1])
+    except (BufferError, ValueError):
+        return FloatAttr(scalar.value, kind.type)
+    return FloatAttr.from_bits(int.from_bytes(raw, "little"), kind.type) if raw else FloatAttr(0.0, kind.type)
+
+
+def _from_text(text: str, shaped: Shaped) -> tuple[Attribute | None, np.ndarray | None]:
+    """The value of a constant op from its text, which is short or hex."""
+    begin, end = text.index("dense<"), text.rindex("> : tensor<")
+    literal = f"{text[begin:end]}> : {shaped.type}"
+    dense = AttributeParser(Source(literal, "<constant>")).parse_attribute()
+    if not isinstance(dense, DenseElementsAttr):
+        raise ValueError(f"a constant of {shaped.type} that is no dense literal")
+    if dense.is_splat and shaped.element.kind != COMPLEX:
+        return dense.splat_value(), None
+    return None, np.broadcast_to(dense.data, (shaped.type.num_elements,)) if dense.is_splat else dense.data

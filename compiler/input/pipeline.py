@@ -1,0 +1,109 @@
+"""The input phase: StableHLO in, `util.func` on tensors out.
+
+Before: a program in StableHLO (a jaxlib module, text, bytecode or a portable artifact), of which `@main` is called
+from outside. After: a module of public `util.func`s on signless tensors, with linalg, tensor, arith, math, scf and
+iree_linalg_ext inside; `iree.abi.encoding` says which arguments and results are unsigned. Calls are inlined.
+
+Example: `stablehlo.tanh` of a `tensor<4xf32>` becomes a `linalg.generic` whose body is `math.tanh`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyiree.compiler.dialects.builtin import ModuleOp
+from pyiree.compiler.dialects.util import FuncOp
+from pyiree.compiler.errors import UnsupportedError
+from pyiree.compiler.input import jaxlib_mlir
+from pyiree.compiler.input.converter import Converter
+from pyiree.compiler.input.elements import UNSIGNED
+from pyiree.compiler.input.emitter import Emitter
+from pyiree.compiler.input.families import load_families
+from pyiree.compiler.input.import_mlir import Shaped, SourceReader
+from pyiree.compiler.input.legality import explain_unsupported
+from pyiree.compiler.input.values import Tensor
+from pyiree.compiler.ir.attributes import Attribute, TypeAttr
+from pyiree.compiler.ir.passes import PassContext, PassManager
+from pyiree.compiler.ir.types import FunctionType, IntegerType, TensorType
+
+
+def import_program(source: Any, context: PassContext | None = None) -> ModuleOp:
+    """The module of a StableHLO source in the form of the input phase."""
+    module = convert_source(source)
+    manager = PassManager.parse("builtin.module(canonicalize,cse)")
+    manager.run(module, PassContext() if context is None else context)
+    return module
+
+
+def stablehlo_text(source: Any) -> str:
+    """A source as StableHLO text, with locations left out."""
+    return jaxlib_mlir.load_module(source).operation.get_asm(enable_debug_info=False)
+
+
+def convert_source(source: Any) -> ModuleOp:
+    """The module as converted, before it is cleaned up."""
+    load_families()
+    program = jaxlib_mlir.load_module(source)
+    operation = program.operation
+    reader = SourceReader()
+    functions = {}
+    for view in operation.regions[0].blocks[0].operations:
+        op = view.operation
+        if op.name == "func.func":
+            functions[op.attributes["sym_name"].value] = op
+    name = operation.attributes["sym_name"].value if "sym_name" in operation.attributes else None
+    module = ModuleOp(sym_name=name, location=reader.location(operation.location))
+    try:
+        for function_name, function in functions.items():
+            if _is_public(function):
+                module.body_block.append(_convert_function(function_name, function, reader, functions))
+    except UnsupportedError as error:
+        raise explain_unsupported(error, functions, reader) from None
+    return module
+
+
+def _is_public(function: Any) -> bool:
+    visibility = function.attributes["sym_visibility"].value if "sym_visibility" in function.attributes else "public"
+    return visibility == "public"
+
+
+def _convert_function(name: str, function: Any, reader: SourceReader, functions: dict[str, Any]) -> FuncOp:
+    block = function.regions[0].blocks[0]
+    inputs = [_shaped(reader, value, function) for value in block.arguments]
+    location = reader.location(function.location)
+    made = FuncOp.create(name, [s.type for s in inputs], [], "public", location)
+    entry = made.entry_block
+    emitter = Emitter(entry, reader)
+    converter = Converter(emitter, reader, functions)
+    arguments = [Tensor(shaped, value) for shaped, value in zip(inputs, entry.arguments)]
+    for parameter, argument in zip(block.arguments, entry.arguments):
+        argument.location = reader.location(parameter.location)
+    results = converter.inline(function, arguments)
+    emitter.location = location
+    values = [converter.tensor(result) for result in results]
+    emitter.emit("util.return", values, ())
+    outputs = [result.shaped for result in results]
+    made.function_type = FunctionType([s.type for s in inputs], [s.type for s in outputs])
+    made.set_argument_attributes(_encodings(inputs))
+    made.set_result_attributes(_encodings(outputs))
+    return made
+
+
+def _shaped(reader: SourceReader, value: Any, function: Any) -> Shaped:
+    found = reader.shaped(value.type)
+    if found is None:
+        raise UnsupportedError([(f"argument of type {value.type}", str(reader.location(function.location)))])
+    return found
+
+
+def _encodings(tensors: Sequence[Shaped]) -> list[dict[str, Attribute]]:
+    """For unsigned tensors the type that callers see."""
+    found: list[dict[str, Attribute]] = []
+    for shaped in tensors:
+        if shaped.element.kind == UNSIGNED:
+            seen = TensorType(shaped.shape, IntegerType(shaped.element.type.width, "u"))
+            found.append({"iree.abi.encoding": TypeAttr(seen)})
+        else:
+            found.append({})
+    return found

@@ -1,0 +1,344 @@
+"""Ops that move or repeat elements: constants, iota, broadcast, transpose, reshape, slice, pad, concatenate, reverse.
+
+Broadcasts and transposes become views; reshapes become collapse_shape and expand_shape.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from pyiree.compiler.input.converter import Converter, converts
+from pyiree.compiler.input.emitter import PARALLEL, identity_map, int_array
+from pyiree.compiler.input.import_mlir import Shaped
+from pyiree.compiler.input.values import Iota, Lazy, Tensor, Uniform, View
+from pyiree.compiler.ir.attributes import ArrayAttr, IntegerAttr
+from pyiree.compiler.ir.core import Block, Region, Value
+from pyiree.compiler.ir.types import TensorType, i64, index
+
+
+@converts("stablehlo.constant")
+def _constant(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    return [c.constant(op)]
+
+
+@converts("stablehlo.iota")
+def _iota(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    return [Iota(c.result_shaped(op), op.attributes["iota_dimension"].value)]
+
+
+@converts("stablehlo.broadcast_in_dim")
+def _broadcast_in_dim(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    return [broadcast(c, operands[0], c.result_shaped(op), list(op.attributes["broadcast_dimensions"]))]
+
+
+def broadcast(c: Converter, operand: Lazy, result: Shaped, dims: Sequence[int]) -> Lazy:
+    """Dimension `i` of the operand runs along dimension `dims[i]` of the result, or is 1 and repeated."""
+    if isinstance(operand, Uniform):
+        return Uniform(result, operand.attribute, operand.scalar)
+    shape = operand.shaped.shape
+    repeated = [i for i, d in enumerate(dims) if shape[i] == 1 and result.shape[d] != 1]
+    if isinstance(operand, Iota):
+        if operand.dimension in repeated:
+            return Uniform(result, scalar=_index_zero(c, operand))
+        return Iota(result, dims[operand.dimension])
+    if isinstance(operand, View):
+        source, source_dims = operand.source, operand.dims
+    else:
+        source, source_dims = operand.value, tuple(range(len(shape)))
+    # What runs along a repeated dimension has one element there: the source drops that dimension.
+    gone = [k for k, d in enumerate(source_dims) if d in repeated]
+    if gone:
+        kept = [k for k in range(len(source_dims)) if k not in gone]
+        source = drop_unit_dims(c, source, gone)
+        source_dims = tuple(source_dims[k] for k in kept)
+    along = tuple(dims[d] for d in source_dims)
+    if along == tuple(range(len(result.shape))):
+        return Tensor(result, source)
+    return View(result, source, along)
+
+
+def _index_zero(c: Converter, iota: Iota) -> Value:
+    return c.emitter.zero(iota.shaped.element.type)
+
+
+@converts("stablehlo.transpose")
+def _transpose(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    permutation = list(op.attributes["permutation"])
+    inverse = [permutation.index(i) for i in range(len(permutation))]
+    return [broadcast(c, operands[0], c.result_shaped(op), inverse)]
+
+
+@converts("stablehlo.reshape")
+def _reshape(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    result = c.result_shaped(op)
+    if isinstance(operands[0], Uniform):
+        return [Uniform(result, operands[0].attribute, operands[0].scalar)]
+    if operands[0].shaped.shape == result.shape:
+        return [operands[0]]
+    return [Tensor(result, reshape(c, c.tensor(operands[0]), result.shape))]
+
+
+def reassociation(source: Sequence[int], target: Sequence[int]) -> list[list[int]] | None:
+    """How dimensions of `source` group into those of `target`, which has no more of them; None if they don't.
+
+    Dimensions of one at the end of the source join the last group.
+    """
+    groups: list[list[int]] = []
+    position = 0
+    for size in target:
+        group: list[int] = []
+        product = 1
+        while position < len(source) and (not group or product < size):
+            product *= source[position]
+            group.append(position)
+            position += 1
+        if product != size or not group:
+            return None
+        groups.append(group)
+    if any(source[p] != 1 for p in range(position, len(source))):
+        return None
+    if groups:
+        groups[-1].extend(range(position, len(source)))
+    return groups
+
+
+def reshape(c: Converter, value: Value, shape: Sequence[int]) -> Value:
+    """The same elements in row-major order in another shape."""
+    source = value.type.shape  # type: ignore[attr-defined]
+    shape = tuple(shape)
+    if source == shape:
+        return value
+    if 0 in shape:
+        return c.emitter.empty(TensorType(shape, value.type.element_type))  # type: ignore[attr-defined]
+    if len(source) > len(shape) and (groups := reassociation(source, shape)) is not None:
+        return collapse(c, value, shape, groups)
+    if len(source) < len(shape) and (groups := reassociation(shape, source)) is not None:
+        return expand(c, value, shape, groups)
+    flat = (math.prod(shape),)
+    value = collapse(c, value, flat, [list(range(len(source)))]) if len(source) != 1 else value
+    return expand(c, value, shape, [list(range(len(shape)))])
+
+
+def _groups_attribute(groups: Sequence[Sequence[int]]) -> ArrayAttr:
+    return ArrayAttr([ArrayAttr([IntegerAttr(i, i64) for i in group]) for group in groups])
+
+
+def collapse(c: Converter, value: Value, shape: Sequence[int], groups: Sequence[Sequence[int]]) -> Value:
+    """`tensor.collapse_shape`."""
+    type = TensorType(shape, value.type.element_type)  # type: ignore[attr-defined]
+    properties = {"reassociation": _groups_attribute(groups)}
+    return c.emitter.emit("tensor.collapse_shape", (value,), (type,), properties).results[0]
+
+
+def expand(c: Converter, value: Value, shape: Sequence[int], groups: Sequence[Sequence[int]]) -> Value:
+    """`tensor.expand_shape`."""
+    type = TensorType(shape, value.type.element_type)  # type: ignore[attr-defined]
+    properties = {"reassociation": _groups_attribute(groups), "static_output_shape": int_array(shape)}
+    return c.emitter.emit("tensor.expand_shape", (value,), (type,), properties).results[0]
+
+
+def drop_unit_dims(c: Converter, value: Value, dims: Sequence[int]) -> Value:
+    """The tensor without some of its dimensions of one element."""
+    shape = [n for i, n in enumerate(value.type.shape) if i not in dims]  # type: ignore[attr-defined]
+    return reshape(c, value, shape)
+
+
+@converts("stablehlo.slice")
+def _slice(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    result = c.result_shaped(op)
+    (operand,) = operands
+    if isinstance(operand, Uniform):
+        return [Uniform(result, operand.attribute, operand.scalar)]
+    starts, strides = list(op.attributes["start_indices"]), list(op.attributes["strides"])
+    if isinstance(operand, View):
+        # Slicing what is repeated gives less of it: only the dimensions of the source are cut.
+        source_shape = operand.source.type.shape  # type: ignore[attr-defined]
+        cut = [result.shape[d] for d in operand.dims]
+        source = operand.source
+        if tuple(cut) != source_shape:
+            source = extract_slice(
+                c, source, [starts[d] for d in operand.dims], cut, [strides[d] for d in operand.dims]
+            )
+        return [View(result, source, operand.dims)]
+    return [Tensor(result, extract_slice(c, c.tensor(operand), starts, result.shape, strides))]
+
+
+def extract_slice(
+    c: Converter, value: Value, starts: Sequence[int | Value], sizes: Sequence[int], strides: Sequence[int]
+) -> Value:
+    """`tensor.extract_slice` with constant or index offsets."""
+    type = TensorType(sizes, value.type.element_type)  # type: ignore[attr-defined]
+    offsets, static = _split_offsets(starts)
+    properties = {
+        "static_offsets": int_array(static),
+        "static_sizes": int_array(sizes),
+        "static_strides": int_array(strides),
+    }
+    segments = (1, len(offsets), 0, 0)
+    op = c.emitter.emit("tensor.extract_slice", (value, *offsets), (type,), properties, (), segments)
+    return op.results[0]
+
+
+def insert_slice(
+    c: Converter,
+    value: Value,
+    into: Value,
+    starts: Sequence[int | Value],
+    strides: Sequence[int] | None = None,
+) -> Value:
+    """`tensor.insert_slice` with constant or index offsets."""
+    sizes = value.type.shape  # type: ignore[attr-defined]
+    offsets, static = _split_offsets(starts)
+    properties = {
+        "static_offsets": int_array(static),
+        "static_sizes": int_array(sizes),
+        "static_strides": int_array(strides or [1] * len(sizes)),
+    }
+    segments = (1, 1, len(offsets), 0, 0)
+    op = c.emitter.emit("tensor.insert_slice", (value, into, *offsets), (into.type,), properties, (), segments)
+    return op.results[0]
+
+
+def _split_offsets(starts: Sequence[int | Value]) -> tuple[list[Value], list[int]]:
+    """SSA offsets, and the static list in which they are marked as dynamic."""
+    from pyiree.compiler.ir.types import DYNAMIC_INT64
+
+    values = [s for s in starts if isinstance(s, Value)]
+    return values, [DYNAMIC_INT64 if isinstance(s, Value) else s for s in starts]
+
+
+@converts("stablehlo.pad")
+def _pad(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    operand, padding = operands
+    low, high = list(op.attributes["edge_padding_low"]), list(op.attributes["edge_padding_high"])
+    interior = list(op.attributes["interior_padding"])
+    result = c.result_shaped(op)
+    if not any((*low, *high, *interior)):
+        return [operand]
+    if isinstance(operand, Uniform) and operand.attribute is not None and isinstance(padding, Uniform):
+        if operand.attribute is padding.attribute:
+            return [Uniform(result, operand.attribute)]
+    return [Tensor(result, pad(c, operand, padding, low, high, interior, result))]
+
+
+def pad(
+    c: Converter,
+    operand: Lazy,
+    padding: Lazy,
+    low: Sequence[int],
+    high: Sequence[int],
+    interior: Sequence[int],
+    result: Shaped,
+) -> Value:
+    """Padding around and between elements; negative amounts cut."""
+    value = c.tensor(operand)
+    shape = operand.shaped.shape
+    if 0 in result.shape:
+        return c.emitter.empty(result.type)
+    if 0 in shape:
+        return c.tensor(broadcast(c, padding, result, []))
+    # The places of the first and of the last element, cut to what lands inside the result.
+    starts, sizes, places, strides = [], [], [], []
+    for size, before, between, length in zip(shape, low, interior, result.shape):
+        step = between + 1
+        first = max(0, -(before // step)) if before < 0 else 0
+        last = min(size - 1, (length - 1 - before) // step)
+        starts.append(first)
+        sizes.append(max(0, last - first + 1))
+        places.append(before + first * step)
+        strides.append(step)
+    if 0 in sizes:
+        return c.tensor(broadcast(c, padding, result, []))
+    if tuple(sizes) != tuple(shape):
+        value = extract_slice(c, value, starts, sizes, [1] * len(shape))
+    if not any(interior) and isinstance(padding, Uniform):
+        after = [length - place - size for length, place, size in zip(result.shape, places, sizes)]
+        return _pad_edges(c, value, c.uniform_scalar(padding), places, after, result.type)
+    background = c.tensor(broadcast(c, padding, result, []))
+    return insert_slice(c, value, background, places, strides)
+
+
+def _pad_edges(
+    c: Converter, value: Value, scalar: Value, low: Sequence[int], high: Sequence[int], type: TensorType
+) -> Value:
+    if not any((*low, *high)):
+        return value
+    block = Block([index] * len(low))
+    with c.emitter.inside(block):
+        c.emitter.emit("tensor.yield", (scalar,), ())
+    properties = {"static_low": int_array(low), "static_high": int_array(high)}
+    op = c.emitter.emit("tensor.pad", (value,), (type,), properties, (Region(block),), (1, 0, 0))
+    return op.results[0]
+
+
+@converts("stablehlo.concatenate")
+def _concatenate(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    result = c.result_shaped(op)
+    dimension = op.attributes["dimension"].value
+    if isinstance(operands[0], Uniform) and operands[0].attribute is not None:
+        attribute = operands[0].attribute
+        if all(isinstance(o, Uniform) and o.attribute is attribute for o in operands):
+            return [Uniform(result, attribute)]
+    return [Tensor(result, concatenate(c, [c.tensor(o) for o in operands], dimension, result.type))]
+
+
+def concatenate(c: Converter, values: Sequence[Value], dimension: int, type: TensorType) -> Value:
+    """`tensor.concat` of those that have elements."""
+    present = [v for v in values if 0 not in v.type.shape]  # type: ignore[attr-defined]
+    if not present:
+        return c.emitter.empty(type)
+    if len(present) == 1:
+        return present[0]
+    return c.emitter.emit("tensor.concat", present, (type,), {"dim": IntegerAttr(dimension, i64)}).results[0]
+
+
+@converts("stablehlo.reverse")
+def _reverse(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    (operand,) = operands
+    dimensions = list(op.attributes["dimensions"])
+    if isinstance(operand, Uniform):
+        return [operand]
+    return [Tensor(operand.shaped, reverse(c, c.tensor(operand), dimensions))]
+
+
+def reverse(c: Converter, value: Value, dimensions: Sequence[int]) -> Value:
+    """The elements in the opposite order along some dimensions."""
+    emitter = c.emitter
+    shape = value.type.shape  # type: ignore[attr-defined]
+    rank = len(shape)
+    if not any(shape[d] > 1 for d in dimensions):
+        return value
+
+    def read(arguments: list[Value]) -> list[Value]:
+        position = []
+        for loop in range(rank):
+            along = emitter.linalg_index(loop)
+            if loop in dimensions:
+                along = emitter.binary("arith.subi", emitter.integer(shape[loop] - 1, index), along)
+            position.append(along)
+        element = value.type.element_type  # type: ignore[attr-defined]
+        return [emitter.emit("tensor.extract", (value, *position), (element,)).results[0]]
+
+    outputs = [(emitter.empty(value.type), identity_map(rank))]  # type: ignore[arg-type]
+    return emitter.generic([], outputs, (PARALLEL,) * rank, read).results[0]
+
+
+@converts("stablehlo.optimization_barrier")
+def _optimization_barrier(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    # It keeps compilers from moving floating point work across it, which this one never does.
+    return operands
+
+
+@converts("stablehlo.get_dimension_size")
+def _get_dimension_size(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    result = c.result_shaped(op)
+    size = operands[0].shaped.shape[op.attributes["dimension"].value]
+    return [Uniform(result, IntegerAttr(size, result.element.type))]
+
+
+@converts("stablehlo.map")
+def _map(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    block = op.regions[0].blocks[0]
+    return [c.map(c.result_shaped(op), operands, lambda scalars: c.scalar_block(block, scalars))]
