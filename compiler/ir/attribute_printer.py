@@ -38,15 +38,16 @@ class AttributePrinter:
         """The text of a type."""
         if type._text is not None:
             return type._text
-        return self._text_of(type)
+        return self.text_of(type)
 
     def attr_text(self, attribute: Attribute) -> str:
         """The text of an attribute, with its type."""
         if attribute._text is not None and not attribute.alias:
             return attribute._text
-        return self._text_of(attribute)
+        return self.text_of(attribute)
 
-    def _text_of(self, thing: Any) -> str:
+    def text_of(self, thing: Any) -> str:
+        """The text of a type or attribute, kept with it unless it depends on this printer."""
         if thing.alias:
             alias = self.alias_of(thing)
             if alias is not None:

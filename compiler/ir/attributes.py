@@ -37,6 +37,8 @@ class Interned:
 
     __slots__ = ("__weakref__", "_text")
     parameters: ClassVar[tuple[str, ...]] = ()
+    #: The name under which the printer hoists it as `#name` (`!name` for types), or "" to write it in place.
+    alias: ClassVar[str] = ""
     _table: ClassVar[dict[tuple, Any]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -52,7 +54,7 @@ class Interned:
         if self._text is None:
             from pyiree.compiler.ir.attribute_printer import AttributePrinter
 
-            self._text = self.text(AttributePrinter())
+            return AttributePrinter().text_of(self)
         return self._text
 
     def __repr__(self) -> str:
@@ -72,8 +74,6 @@ class Attribute(Interned):
     """Base of all attributes."""
 
     __slots__ = ()
-    #: Prefix under which the printer hoists this attribute as `#prefix`, or "" for none.
-    alias: ClassVar[str] = ""
 
 
 class TypedAttr(Attribute):

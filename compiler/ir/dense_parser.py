@@ -42,8 +42,11 @@ def parse_dense(parser: Any, type: Type | None) -> DenseElementsAttr:
         raise parser.error_at(position, f"the shape {shape} of the literal does not fit {type}")
     values = [_element(parser, token, element) for token in tokens]
     dtype = storage_dtype(element)
-    if element.is_float:
-        data = numpy.frombuffer(b"".join(v.bits.to_bytes(dtype.itemsize, "little") for v in values), dtype)
+    if element.is_float or (isinstance(element, ComplexType) and element.element_type.is_float):
+        # Through the bits: a signalling NaN would not survive as a Python number.
+        parts = values if element.is_float else [part for pair in values for part in pair]
+        size = dtype.itemsize * len(values) // max(len(parts), 1)
+        data = numpy.frombuffer(b"".join([v.bits.to_bytes(size, "little") for v in parts]), dtype)
     else:
         data = numpy.array(values, dtype)
     return DenseElementsAttr(type, data)
@@ -92,8 +95,7 @@ def _element(parser: Any, token: Any, element: Type) -> Any:
         if len(token) != 2:
             raise parser.error(f"an element of {element} is written (real, imaginary)")
         part = element.element_type
-        real, imaginary = _element(parser, token[0], part), _element(parser, token[1], part)
-        return complex(real.value, imaginary.value) if part.is_float else (real, imaginary)
+        return (_element(parser, token[0], part), _element(parser, token[1], part))
     text, negative, position = token
     if text in ("true", "false"):
         return int(text == "true")

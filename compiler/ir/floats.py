@@ -52,7 +52,8 @@ def float_to_bits(value: float, name: str) -> int:
         return _float_to_bf16(value)
     import numpy
 
-    return int(numpy.array(value, numpy.float64).astype(numpy_float_dtype(name)).view(numpy.uint8))
+    with numpy.errstate(over="ignore"):
+        return int(numpy.array(value, numpy.float64).astype(numpy_float_dtype(name)).view(numpy.uint8))
 
 
 def _float_to_bf16(value: float) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any
 
 from pyiree.compiler.ir.attributes import Attribute, Interned, StridedLayoutAttr, intern
 
@@ -25,7 +25,6 @@ class Type(Interned):
     """Base of all types."""
 
     __slots__ = ()
-    alias: ClassVar[str] = ""
     is_i1 = False
     is_float = False
     is_integer = False

@@ -4,7 +4,6 @@ import shutil
 import subprocess
 
 import pytest
-
 from pyiree.compiler.ir import types as T
 from pyiree.compiler.ir.attributes import Attribute, IntegerAttr, TypedAttr
 from pyiree.compiler.ir.constraints import AnyType, SignlessIntegerLike

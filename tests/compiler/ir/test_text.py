@@ -1,7 +1,6 @@
 """What is printed reads back, and is what `iree-opt` prints."""
 
 import pytest
-
 from pyiree.compiler.ir.diagnostics import ParseError
 from pyiree.compiler.ir.equivalence import structurally_equal
 from pyiree.compiler.ir.parser import parse, parse_module
@@ -166,9 +165,7 @@ IREE_ATTRIBUTES = """
 } : () -> ()
 """
 
-FLOATS = """1.234567 3.14159274 1.23456e+5 123456.7 1.234567e+20 1.234567e-20 -0.0 0.1 0.333333333333333333
-16777216.0 33554431.0 0.00012345678 1234.5678 3.4e38 0.012345678 12345678.0 1.17549435E-38 0.001953125
-1.0e-7 65504.0 0.0 -1.5 9.999999e22 2.5e-3 7.0e10 100000.0 1000000.0""".split()
+FLOATS = ["1.234567", "3.14159274", "1.23456e+5", "123456.7", "1.234567e+20", "1.234567e-20", "-0.0", "0.1", "0.333333333333333333", "16777216.0", "33554431.0", "0.00012345678", "1234.5678", "3.4e38", "0.012345678", "12345678.0", "1.17549435E-38", "0.001953125", "1.0e-7", "65504.0", "0.0", "-1.5", "9.999999e22", "2.5e-3", "7.0e10", "100000.0", "1000000.0"]
 
 
 def _check_with_iree(iree_opt, text):
