@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .indexing import Dim, Sym
-from .loops import KernelBuilder, Value
+from .loops import KernelBuilder
 from .survey import Access, Survey
 from .target import Target
 
@@ -20,6 +20,8 @@ _CLAIM_NANOSECONDS = 8000.0
 _NANOSECONDS_PER_OP = 0.3
 _NANOSECONDS_PER_BYTE = 0.04
 _LOOP_OPS_TO_UNROLL = 12.0
+# What an extent that is known only at run time is taken for.
+_USUAL_EXTENT = 64
 
 
 @dataclass(eq=False)
@@ -168,37 +170,24 @@ class Tiles:
         return [builder.ceildiv(b.extent, t) if t else 1 for b, t in zip(bands, self.sizes, strict=True)]
 
 
-def tile_bands(
-    bands: Sequence[Band], nanoseconds: float, multiples: Sequence[int], whole: Sequence[bool] = ()
-) -> Tiles:
+def tile_bands(bands: Sequence[Band], nanoseconds: float, multiples: Sequence[int]) -> Tiles:
     """Tiles worth a claim: inner bands stay whole until a tile is large enough, the one that makes it so is cut
-    evenly, outer ones are taken one by one. 0 is a whole band. `whole` marks bands that must not be cut."""
+    evenly, outer ones are taken one by one. 0 is a whole band."""
     sizes = [0] * len(bands)
     wanted = max(1.0, _CLAIM_NANOSECONDS / nanoseconds)
     for number in range(len(bands) - 1, -1, -1):
-        extent = bands[number].extent
-        if whole and whole[number]:
-            wanted /= extent if extent.__class__ is int else 64
-            continue
+        extent, multiple = bands[number].extent, multiples[number]
         if wanted <= 1:
-            sizes[number] = multiples[number]
-            continue
-        size = max(1, round(wanted))
-        multiple = multiples[number]
-        if extent.__class__ is not int:
-            sizes[number] = math.ceil(size / multiple) * multiple
-            wanted = 0
-            continue
-        if extent <= size * 1.5:
+            sizes[number] = multiple
+        elif extent.__class__ is not int and number > 0:
+            wanted /= _USUAL_EXTENT
+        elif extent.__class__ is not int:
+            sizes[number] = math.ceil(wanted / multiple) * multiple
+        elif extent <= wanted * 1.5:
             wanted /= max(extent, 1)
-            continue
-        pieces = max(1, round(extent / size))
-        sizes[number] = math.ceil(math.ceil(extent / pieces) / multiple) * multiple
-        if sizes[number] >= extent:
-            sizes[number] = 0
-        wanted = 0
+        else:
+            pieces = max(1, round(extent / wanted))
+            size = math.ceil(math.ceil(extent / pieces) / multiple) * multiple
+            sizes[number] = size if size < extent else 0
+            wanted = 0
     return Tiles(sizes)
-
-
-def known(value: Dim) -> bool:
-    return value.__class__ is not Value

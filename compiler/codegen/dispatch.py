@@ -119,6 +119,8 @@ class KernelContext:
         self._scalars: dict[Value, LoopValue] = {}
         self._shapes: dict[Value, tuple[Dim, ...]] = {}
         self._buffers: dict[Value, Buffer] = {}
+        self.ordinals: dict[LoopValue, int] = {}
+        """Scalars that are values of the dispatch's workload, by their number."""
         for binding in graph.bindings.values():
             offset = 0 if binding.offset is None else self.dim(binding.offset)
             name = f"{'out' if binding.writable else 'in'}{binding.ordinal}"
@@ -152,8 +154,12 @@ class KernelContext:
             return emit_constant(builder, op)
         if op.name == CONSTANT_LOAD:
             return self._word(int(op.get_attr("ordinal")), element_name(value.type))
-        if op.name in (ORDINAL, "util.assume.int", "util.assume.narrow"):
-            return self.scalar(op.operands[value.index if op.name == "util.assume.int" else 0])
+        if op.name == "util.assume.int":
+            return self.scalar(op.operands[value.index])
+        if op.name == ORDINAL:
+            scalar = self.scalar(op.operands[0])
+            self.ordinals[scalar] = int(op.get_attr("ordinal"))
+            return scalar
         if op.name == "tensor.dim":
             position = self.dim(op.operands[1])
             return builder.index(self.shape(op.operands[0])[position])

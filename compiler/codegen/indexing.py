@@ -11,9 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .loops import INDEX, Buffer, KernelBuilder, Value, vector
+from .loops import Buffer, KernelBuilder, Value, vector
 
 Dim = int | Value
+
+
+def same_extent(x: Dim, y: Dim) -> bool:
+    """Whether two dims may be equal: what is known only at run time is taken to fit."""
+    return x.__class__ is not int or y.__class__ is not int or x == y
+
+
+def same_shape(x: Sequence[Dim], y: Sequence[Dim]) -> bool:
+    return len(x) == len(y) and all(map(same_extent, x, y))
 
 
 class Sym:
@@ -369,9 +378,3 @@ def as_index(value: Value, scope: LaneScope) -> Index:
     if value.type.elem != "i64":
         value = scope.builder.op("arith.extsi", (value,), value.type.with_elem("i64"))
     return of(value)
-
-
-__all__ = [
-    "INDEX", "ZERO", "Dim", "Index", "LaneScope", "Lanes", "Resolved", "Sym", "add", "as_index", "bounds", "constant",
-    "linear", "of", "row_major_strides", "scale", "split",
-]  # fmt: skip

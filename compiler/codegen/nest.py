@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from .configure import Band, Tiles, VectorPlan
 from .indexing import Dim, Lanes, LaneScope
-from .loops import KernelBuilder, Value
+from .loops import KernelBuilder
 
 
 @dataclass
@@ -146,8 +146,3 @@ def loop_nest(
         inner = scope.copy(mask=scope.mask)
         inner.bind(bands[0].syms, Lanes(loop.index))
         loop_nest(inner, bands[1:], ranges[1:], body)
-
-
-__all__ = [
-    "Part", "Range", "Value", "loop_nest", "part_scopes", "tile_ranges", "vector_loop", "vector_parts", "whole",
-]  # fmt: skip

@@ -15,7 +15,7 @@ from .configure import Band, VectorPlan
 from .dispatch import DispatchGraph, KernelContext
 from .elements import element_name
 from .evaluate import Evaluator
-from .indexing import LaneScope, Sym, of
+from .indexing import LaneScope, Sym, of, same_extent, same_shape
 from .kept_values import RowMemory, ValueUses
 from .loops import KernelBuilder, vector
 from .nest import loop_nest, vector_loop, whole
@@ -63,14 +63,14 @@ class RowKernel:
                 syms[expression.position] = sym
         left = list(self.reduced)
         for d in view.reductions:
-            match = next((s for s in left if s.extent == extents[d]), None)
+            match = next((s for s in left if same_extent(s.extent, extents[d])), None)
             if match is None:
                 match = Sym(f"r{len(self.domain)}_{d}", extents[d])
             else:
                 left.remove(match)
             syms[d] = match
         for d, sym in enumerate(syms):
-            if sym is None or sym.extent != extents[d]:
+            if sym is None or not same_extent(sym.extent, extents[d]):
                 raise CompileError(
                     f"dispatch {self.graph.name}: {view.op.name} runs over other rows than the reduction before it",
                     str(view.op.location),
@@ -156,9 +156,9 @@ class RowKernel:
 
     def _store_indices(self, store: ResultStore):
         shape = store.shape
-        if shape == tuple([sym.extent for sym in self.rows]):
+        if same_shape(shape, [sym.extent for sym in self.rows]):
             return tuple([of(sym) for sym in self.rows])
-        if shape == tuple([sym.extent for sym in self.domain]):
+        if same_shape(shape, [sym.extent for sym in self.domain]):
             return tuple([of(sym) for sym in self.domain])
         raise CompileError(
             f"dispatch {self.graph.name} has a result of shape {shape}, neither that of its rows nor the full one",

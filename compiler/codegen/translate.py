@@ -28,7 +28,7 @@ from .target import Target
 
 @dataclass
 class DispatchKernel:
-    """One translated dispatch. `plan.factors` multiply to the workgroup count along x; y and z are 1."""
+    """One translated dispatch. Workgroups run along x only; `plan` says how many."""
 
     name: str
     plan: Plan
@@ -46,7 +46,7 @@ class DispatchKernel:
 
     @property
     def workgroups(self) -> tuple[int, int, int] | None:
-        """The workgroup count, None where it depends on dynamic dims (`plan.factors` says how)."""
+        """The workgroup count, None where it depends on the workload (`plan.factors` says how)."""
         count = self.plan.static_count
         return None if count is None else (count, 1, 1)
 

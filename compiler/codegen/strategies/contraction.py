@@ -85,7 +85,7 @@ class _ContractionKernel(RowKernel):
                 _row_blocks(scope, bands[rows], ranges[rows], height, columns_of)
 
         loop_nest(LaneScope(builder, 1), [bands[k] for k in outer], [ranges[k] for k in outer], blocks)
-        return Plan(builder.finish(), count_factors([b.extent for b in bands], tiles.sizes))
+        return Plan(builder.finish(), count_factors(self.context, [b.extent for b in bands], tiles.sizes))
 
     def _column_band(self, found: Survey, lanes: int) -> int:
         """The band for the lanes: the one along which loads and stores are cheapest."""

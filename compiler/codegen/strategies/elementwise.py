@@ -11,7 +11,7 @@ from .. import configure
 from ..configure import VectorPlan
 from ..dispatch import DispatchGraph, KernelContext
 from ..evaluate import Evaluator
-from ..indexing import LaneScope, Sym, of
+from ..indexing import LaneScope, Sym, of, same_shape
 from ..loops import KernelBuilder
 from ..nest import loop_nest, tile_ranges, vector_loop
 from ..plan import Plan, count_factors
@@ -53,13 +53,13 @@ def build(graph: DispatchGraph, target: Target) -> Plan:
         [ranges[k] for k in outer],
         lambda inner: vector_loop(inner, bands[plan.band], ranges[plan.band], plan, body),
     )
-    return Plan(builder.finish(), count_factors([b.extent for b in bands], tiles.sizes))
+    return Plan(builder.finish(), count_factors(context, [b.extent for b in bands], tiles.sizes))
 
 
 def _domain(stores: list[ResultStore], graph: DispatchGraph) -> list[Sym]:
     shape = stores[0].shape
     for store in stores[1:]:
-        if store.shape != shape:
+        if not same_shape(store.shape, shape):
             raise CompileError(
                 f"dispatch {graph.name} has results of different shapes {shape} and {store.shape}; "
                 "flow should give each its own dispatch",

@@ -39,7 +39,7 @@ class _ReductionKernel(RowKernel):
             sizes = self._lanes_along_reduced(found, lanes, unroll, nanoseconds)
         else:
             sizes = self._lanes_along_rows(found, lanes, unroll, nanoseconds, band)
-        return Plan(builder.finish(), count_factors([b.extent for b in self.row_bands], sizes) or [1])
+        return Plan(builder.finish(), count_factors(self.context, [b.extent for b in self.row_bands], sizes) or [1])
 
     def _lanes_along_reduced(self, found: Survey, lanes: int, unroll: int, nanoseconds: float) -> list[int]:
         plan = self.vector_plan(found, lanes)
