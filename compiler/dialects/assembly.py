@@ -60,14 +60,14 @@ class SymbolAlias:
 
 @directive("WorkgroupCountRegion")
 class WorkgroupCountRegion:
-    """` workgroups(%arg0: index) -> (index, index, index) {…}`, or nothing."""
+    """`workgroups(%arg0: index) -> (index, index, index) {…}`, or nothing."""
 
     @staticmethod
     def print(printer: Any, op: Any, region: Region) -> None:
         if not region.blocks:
             return
         printer.name_region_arguments(region)
-        printer.emit(" workgroups(")
+        printer.emit("workgroups(")
         printer.print_arguments(region.blocks[0].arguments)
         printer.emit(") -> (index, index, index) ")
         printer.print_region(region, arguments=False)

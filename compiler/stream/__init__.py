@@ -1,0 +1,1 @@
+"""The stream phase: when work runs and where memory lives."""
