@@ -100,6 +100,10 @@ class Converter:
         """What a jaxlib value has been converted to."""
         return self._scope[value]
 
+    def knows(self, value: Any) -> bool:
+        """Whether a jaxlib value has been converted already."""
+        return value in self._scope
+
     def call(self, name: str, arguments: Sequence[Lazy]) -> list[Lazy]:
         """Inlines a function of the module."""
         return self.inline(self.functions[name], arguments)
@@ -151,20 +155,22 @@ class Converter:
         """The constant that scalar ops make of constants, or None if one of them doesn't fold."""
         scratch = Block()
         known: dict[Value, Attribute] = {}
+
+        def value_of(value: Value) -> Attribute | None:
+            return known[value] if value in known else constant_value(value)
+
         with self.emitter.inside(scratch):
             scalars = [self.emitter.constant(attribute) for attribute in operands]
             (result,) = compute(scalars)
         for op in scratch.ops:
-            constants = [known.get(v) or constant_value(v) for v in op.operands]
-            folded = op.fold(constants) if hasattr(op, "fold") else None
+            folded = op.fold([value_of(v) for v in op.operands]) if hasattr(op, "fold") else None
             if folded is None:
                 return None
-            value = folded[0]
-            attribute = value if isinstance(value, Attribute) else known.get(value) or constant_value(value)
+            attribute = folded[0] if isinstance(folded[0], Attribute) else value_of(folded[0])
             if attribute is None:
                 return None
             known[op.results[0]] = attribute
-        return known.get(result) or constant_value(result)
+        return value_of(result)
 
     def _expanded(self, op: Any, operands: Sequence[Lazy]) -> Lazy:
         """A CHLO function that jaxlib writes out: all its scalar ops in one generic."""

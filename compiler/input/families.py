@@ -5,7 +5,16 @@ from __future__ import annotations
 import functools
 import importlib
 
-FAMILIES = ("shapes", "reductions", "contractions", "calls")
+FAMILIES = (
+    "calls",
+    "contractions",
+    "control_flow",
+    "indexing",
+    "reductions",
+    "scatter",
+    "shapes",
+    "sorting",
+)
 
 
 @functools.cache

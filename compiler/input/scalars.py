@@ -294,7 +294,7 @@ def _compare(s: Emitter, args: list, elements: list, result: Element, op: Any) -
     if elements[0].kind == FLOAT:
         kind = dialect_attribute(op, "compare_type", "ComparisonTypeAttr")
         if kind is not None and kind.value == "TOTALORDER":
-            return s.cmpi(_integer_predicate(direction, True), _total_order_key(s, x), _total_order_key(s, y))
+            return s.cmpi(_integer_predicate(direction, True), total_order_key(s, x), total_order_key(s, y))
         return s.cmpf(_FLOAT_PREDICATES[direction], x, y)
     return s.cmpi(_integer_predicate(direction, elements[0].kind == SIGNED), x, y)
 
@@ -305,7 +305,7 @@ def _integer_predicate(direction: str, signed: bool) -> str:
     return ("s" if signed else "u") + direction.lower()
 
 
-def _total_order_key(s: Emitter, x: Value) -> Value:
+def total_order_key(s: Emitter, x: Value) -> Value:
     """The bits of a float as a signed integer in the total order: -NaN < -inf < … < -0 < 0 < … < inf < NaN."""
     bits = s.cast("arith.bitcast", x, signless(x.type.width))
     flipped = s.binary("arith.xori", bits, s.integer((1 << (x.type.width - 1)) - 1, bits.type))

@@ -1,0 +1,289 @@
+"""`while`, `case` and `if` as scf: loops that count become `scf.for`, whose counter is a scalar of the host.
+
+Before: all that a loop carries is tensors. After: values that only pass through are dropped, counters that run
+alike are one, and only what the body computes is carried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyiree.compiler.input import jaxlib_mlir
+from pyiree.compiler.input.converter import Converter, converts
+from pyiree.compiler.input.elements import BOOLEAN, SIGNED
+from pyiree.compiler.input.jaxlib_mlir import dialect_attribute
+from pyiree.compiler.input.values import Lazy, Tensor, Uniform
+from pyiree.compiler.ir.attributes import IntegerAttr
+from pyiree.compiler.ir.core import Block, Region, Value
+from pyiree.compiler.ir.types import i1
+
+
+@dataclass
+class Counter:
+    """A carried integer that every iteration adds a constant to, while it is less than a bound."""
+
+    number: int
+    step: int
+    bound: Lazy
+
+
+def _carried_unchanged(returned: Any, arguments: Any) -> list[bool]:
+    """For each carried value whether an iteration hands it on as it got it."""
+    return [value == argument for value, argument in zip(returned, arguments)]
+
+
+def _steps(c: Converter, returned: Any, arguments: Any) -> dict[int, int]:
+    """The carried rank-0 signed integers that every iteration adds a constant to, and the constants."""
+    found: dict[int, int] = {}
+    for number, (value, argument) in enumerate(zip(returned, arguments)):
+        shaped = c.reader.shaped(value.type)
+        if shaped is None or shaped.shape or shaped.element.kind != SIGNED or shaped.element.type.width < 32:
+            continue
+        add = _defining_op(value)
+        if add is None or add.name != "stablehlo.add":
+            continue
+        lhs, rhs = add.operands
+        other = rhs if lhs == argument else lhs if rhs == argument else None
+        step = None if other is None else _constant_integer(c, other)
+        if step is not None:
+            found[number] = step
+    return found
+
+
+def _defining_op(value: Any) -> Any | None:
+    ir = jaxlib_mlir.mlir()
+    return None if isinstance(value, ir.BlockArgument) else value.owner
+
+
+def _constant_integer(c: Converter, value: Any) -> int | None:
+    """The integer of a scalar constant inside or outside of the loop."""
+    owner = _defining_op(value)
+    if owner is None or owner.name != "stablehlo.constant":
+        return None
+    constant = c.constant(owner)
+    attribute = constant.attribute if isinstance(constant, Uniform) else None
+    return attribute.value if isinstance(attribute, IntegerAttr) else None
+
+
+def _find_counter(
+    c: Converter, condition: Any, steps: dict[int, int], unchanged: list[bool], operands: list[Lazy]
+) -> Counter | None:
+    """The counter that decides when the loop ends, if that is all that decides."""
+    compare = _defining_op(list(condition.operations)[-1].operation.operands[0])
+    if compare is None or compare.name != "stablehlo.compare":
+        return None
+    direction = dialect_attribute(compare, "comparison_direction", "ComparisonDirectionAttr").value
+    lhs, rhs = compare.operands
+    if direction == "GT":
+        lhs, rhs, direction = rhs, lhs, "LT"
+    if direction != "LT":
+        return None
+    arguments = list(condition.arguments)
+    number = next((i for i, a in enumerate(arguments) if a == lhs), None)
+    if number is None or steps.get(number, 0) <= 0:
+        return None
+    inside = next((i for i, a in enumerate(arguments) if a == rhs), None)
+    if inside is not None:
+        return Counter(number, steps[number], operands[inside]) if unchanged[inside] else None
+    owner = _defining_op(rhs)
+    if owner is not None and owner.name == "stablehlo.constant":
+        return Counter(number, steps[number], c.constant(owner))
+    if c.knows(rhs):
+        return Counter(number, steps[number], c.value_of(rhs))
+    return None
+
+
+@converts("stablehlo.while")
+def _while(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    condition, body = op.regions[0].blocks[0], op.regions[1].blocks[0]
+    returned = list(list(body.operations)[-1].operation.operands)
+    arguments = list(body.arguments)
+    unchanged = _carried_unchanged(returned, arguments)
+    steps = _steps(c, returned, arguments)
+    counter = _find_counter(c, condition, steps, unchanged, operands)
+    if counter is None:
+        return _general_while(c, op, operands, unchanged)
+    return _counted_loop(c, op, operands, unchanged, steps, counter)
+
+
+def _counted_loop(
+    c: Converter,
+    op: Any,
+    operands: list[Lazy],
+    unchanged: list[bool],
+    steps: dict[int, int],
+    counter: Counter,
+) -> list[Lazy]:
+    emitter = c.emitter
+    body = op.regions[1].blocks[0]
+    location = emitter.location
+    kind = operands[counter.number].shaped
+    lower = c.host_scalar(operands[counter.number])
+    upper = c.host_scalar(counter.bound)
+    step = emitter.integer(counter.step, kind.element.type)
+    # Counters that run beside the deciding one, from a start that the host knows, follow from it.
+    beside = [
+        number
+        for number, by in steps.items()
+        if number != counter.number
+        and by == counter.step
+        and isinstance(operands[number], Uniform)
+        and operands[number].shaped.element is kind.element
+    ]
+    counters = [counter.number, *beside]
+    carried = [n for n in range(len(operands)) if n not in counters and not unchanged[n]]
+    inits = [c.tensor(operands[n]) for n in carried]
+    block = Block([kind.element.type, *[v.type for v in inits]])
+    with emitter.inside(block):
+        induction = block.arguments[0]
+        for number, argument in enumerate(body.arguments):
+            if number in counters:
+                c.bind(argument, _beside(c, operands, number, counter.number, induction, lower))
+            elif unchanged[number]:
+                c.bind(argument, operands[number])
+        for number, value in zip(carried, block.arguments[1:]):
+            c.bind(body.arguments[number], Tensor(operands[number].shaped, value))
+        results = c.convert_block(body)
+        emitter.location = location
+        emitter.emit("scf.yield", [c.tensor(results[n]) for n in carried], ())
+    loop = emitter.emit("scf.for", (lower, upper, step, *inits), [v.type for v in inits], None, (Region(block),))
+    found: dict[int, Lazy] = {n: Tensor(operands[n].shaped, r) for n, r in zip(carried, loop.results)}
+    for number in range(len(operands)):
+        if number in counters:
+            if _is_used(op.results[number]):
+                last = _last_value(c, lower, upper, counter.step)
+                found[number] = _beside(c, operands, number, counter.number, last, lower)
+            else:
+                found[number] = operands[number]
+        elif unchanged[number]:
+            found[number] = operands[number]
+    return [found[n] for n in range(len(operands))]
+
+
+def _is_used(value: Any) -> bool:
+    return next(iter(value.uses), None) is not None
+
+
+def _beside(
+    c: Converter, operands: list[Lazy], number: int, deciding: int, count: Value, lower: Value
+) -> Uniform:
+    """A counter by its distance from the start of the one that decides."""
+    start = operands[number]
+    if number == deciding:
+        return Uniform(start.shaped, scalar=count)
+    assert isinstance(start, Uniform)
+    first, other = operands[deciding], start
+    if isinstance(first, Uniform) and first.attribute is not None and first.attribute is other.attribute:
+        return Uniform(start.shaped, scalar=count)
+    gone = c.emitter.binary("arith.subi", count, lower)
+    return Uniform(start.shaped, scalar=c.emitter.binary("arith.addi", c.uniform_scalar(start), gone))
+
+
+def _last_value(c: Converter, lower: Value, upper: Value, step: int) -> Value:
+    """The counter after the loop: the first value from `lower` in steps that isn't below `upper`."""
+    emitter = c.emitter
+    if step == 1:
+        return emitter.binary("arith.maxsi", lower, upper)
+    constant = emitter.integer(step, lower.type)
+    distance = emitter.binary("arith.subi", upper, lower)
+    rounded = emitter.binary("arith.ceildivsi", distance, constant)
+    end = emitter.binary("arith.addi", lower, emitter.binary("arith.muli", rounded, constant))
+    return emitter.select(emitter.cmpi("slt", lower, upper), end, lower)
+
+
+def _general_while(c: Converter, op: Any, operands: list[Lazy], unchanged: list[bool]) -> list[Lazy]:
+    emitter = c.emitter
+    location = emitter.location
+    condition, body = op.regions[0].blocks[0], op.regions[1].blocks[0]
+    carried = [n for n in range(len(operands)) if not unchanged[n]]
+    inits = [c.tensor(operands[n]) for n in carried]
+    types = [v.type for v in inits]
+
+    def bind(region_block: Any, block: Block) -> None:
+        for number, argument in enumerate(region_block.arguments):
+            if unchanged[number]:
+                c.bind(argument, operands[number])
+        for number, value in zip(carried, block.arguments):
+            c.bind(region_block.arguments[number], Tensor(operands[number].shaped, value))
+
+    before = Block(types)
+    with emitter.inside(before):
+        bind(condition, before)
+        decided = c.host_scalar(c.convert_block(condition)[0])
+        emitter.location = location
+        emitter.emit("scf.condition", (decided, *before.arguments), ())
+    after = Block(types)
+    with emitter.inside(after):
+        bind(body, after)
+        results = c.convert_block(body)
+        emitter.location = location
+        emitter.emit("scf.yield", [c.tensor(results[n]) for n in carried], ())
+    loop = emitter.emit("scf.while", inits, types, None, (Region(before), Region(after)))
+    found: dict[int, Lazy] = {n: Tensor(operands[n].shaped, r) for n, r in zip(carried, loop.results)}
+    return [found.get(n, operands[n]) for n in range(len(operands))]
+
+
+@converts("stablehlo.if")
+def _if(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    (predicate,) = operands
+    then, otherwise = [region.blocks[0] for region in op.regions]
+    if isinstance(predicate, Uniform) and predicate.attribute is not None:
+        return c.convert_block(then if predicate.attribute.value else otherwise)
+    return _branches(c, op, c.host_scalar(predicate), lambda: c.convert_block(then), lambda: c.convert_block(otherwise))
+
+
+@converts("stablehlo.case")
+def _case(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    (which,) = operands
+    blocks = [region.blocks[0] for region in op.regions]
+    last = len(blocks) - 1
+    if last == 0:
+        return c.convert_block(blocks[0])
+    if isinstance(which, Uniform) and which.attribute is not None:
+        number = which.attribute.value
+        return c.convert_block(blocks[number if 0 <= number <= last else last])
+    predicate = _as_predicate(c, op.operands[0]) if last == 1 else None
+    if predicate is not None:
+        # JAX's cond turns its predicate into 0 or 1 first.
+        return _branches(
+            c, op, c.host_scalar(predicate), lambda: c.convert_block(blocks[1]), lambda: c.convert_block(blocks[0])
+        )
+    scalar = c.host_scalar(which)
+
+    def choose(number: int) -> Sequence[Lazy]:
+        if number == last:
+            return c.convert_block(blocks[last])
+        here = c.emitter.cmpi("eq", scalar, c.emitter.integer(number, scalar.type))
+        return _branches(c, op, here, lambda: c.convert_block(blocks[number]), lambda: choose(number + 1))
+
+    return list(choose(0))
+
+
+def _as_predicate(c: Converter, value: Any) -> Lazy | None:
+    """The bool that an index was converted from, or None."""
+    owner = _defining_op(value)
+    if owner is None or owner.name != "stablehlo.convert":
+        return None
+    source = owner.operands[0]
+    shaped = c.reader.shaped(source.type)
+    return c.value_of(source) if shaped is not None and shaped.element.kind == BOOLEAN else None
+
+
+def _branches(c: Converter, op: Any, condition: Value, then: Any, otherwise: Any) -> list[Lazy]:
+    """`scf.if` around two conversions, whose results are tensors."""
+    emitter = c.emitter
+    location = emitter.location
+    results = [c.shaped(value) for value in op.results]
+    regions = []
+    for branch in (then, otherwise):
+        block = Block()
+        with emitter.inside(block):
+            values = [c.tensor(lazy) for lazy in branch()]
+            emitter.location = location
+            emitter.emit("scf.yield", values, ())
+        regions.append(Region(block))
+    assert condition.type is i1
+    chosen = emitter.emit("scf.if", (condition,), [s.type for s in results], None, regions)
+    return [Tensor(shaped, value) for shaped, value in zip(results, chosen.results)]

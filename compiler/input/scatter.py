@@ -1,0 +1,179 @@
+"""`stablehlo.scatter` as `iree_linalg_ext.scatter` on at most two dimensions.
+
+Enters: any scatter of one operand. Leaves: the operand as rows, updates as rows, and one row number for each update,
+-1 for those that would touch something out of bounds (they are dropped). Where the scattered dimensions are not the
+leading ones, or windows are not whole rows, every element is a row of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from pyiree.compiler.input.converter import Converter, converts
+from pyiree.compiler.input.elements import SIGNED, Element, element
+from pyiree.compiler.input.emitter import PARALLEL, identity_map, int_array
+from pyiree.compiler.input.import_mlir import Shaped
+from pyiree.compiler.input.indexing import StartIndices
+from pyiree.compiler.input.jaxlib_mlir import dialect_attribute
+from pyiree.compiler.input.shapes import broadcast, reshape
+from pyiree.compiler.input.values import Lazy, Tensor
+from pyiree.compiler.ir.attributes import bool_attr
+from pyiree.compiler.ir.core import Block, Region, Value
+from pyiree.compiler.ir.types import TensorType, i1
+
+
+@converts("stablehlo.scatter")
+def _scatter(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    if len(operands) != 3:
+        raise c.emitter.unsupported(op, "of several operands")
+    operand, indices, updates = operands
+    if 0 in updates.shaped.shape:
+        return [operand]
+    scatter = _Scatter(c, op, operand, indices, updates)
+    return [Tensor(operand.shaped, scatter.by_rows() if scatter.has_whole_rows() else scatter.by_elements())]
+
+
+class _Scatter:
+    """One scatter, with its dimension numbers read."""
+
+    def __init__(self, c: Converter, op: Any, operand: Lazy, indices: Lazy, updates: Lazy) -> None:
+        numbers = dialect_attribute(op, "scatter_dimension_numbers", "ScatterDimensionNumbers")
+        self.c, self.op = c, op
+        self.operand, self.indices, self.updates = operand, indices, updates
+        self.shape = operand.shaped.shape
+        self.start_map = list(numbers.scattered_dims_to_operand_dims)
+        self.batching = dict(zip(numbers.input_batching_dims, numbers.scatter_indices_batching_dims))
+        self.inserted = list(numbers.inserted_window_dims)
+        self.update_window = list(numbers.update_window_dims)
+        self.vector_dim = numbers.index_vector_dim
+        self.window = [d for d in range(len(self.shape)) if d not in self.inserted and d not in self.batching]
+        self.update_batch = [d for d in range(len(updates.shaped.shape)) if d not in self.update_window]
+        window_loops = dict(zip(self.window, self.update_window))
+        #: How long the window is along each dimension of the operand.
+        self.sizes = [updates.shaped.shape[window_loops[d]] if d in window_loops else 1 for d in range(len(self.shape))]
+        self.window_loops = window_loops
+
+    def has_whole_rows(self) -> bool:
+        """Whether the window is all of the trailing dimensions, and only leading ones are scattered."""
+        leading = len(self.shape) - len(self.window)
+        return (
+            self.window == list(range(leading, len(self.shape)))
+            and all(self.sizes[d] == self.shape[d] for d in self.window)
+            and all(d < leading for d in self.start_map)
+        )
+
+    def by_rows(self) -> Value:
+        """Updates of whole rows."""
+        c = self.c
+        leading = len(self.shape) - len(self.window)
+        rows, width = math.prod(self.shape[:leading]), math.prod(self.shape[leading:])
+        batch_shape = [self.updates.shaped.shape[d] for d in self.update_batch]
+        count = math.prod(batch_shape)
+        order = [*self.update_batch, *self.update_window]
+        ordered_shape = tuple(self.updates.shaped.shape[d] for d in order)
+        kind = self.updates.shaped.element
+        ordered = broadcast(
+            c,
+            self.updates,
+            Shaped(ordered_shape, kind, TensorType(ordered_shape, kind.type)),
+            [order.index(d) for d in range(len(order))],
+        )
+        numbers = self._row_numbers(batch_shape, {d: i for i, d in enumerate(self.update_batch)}, leading)
+        window = (width,) if self.window else ()
+        original = reshape(c, c.tensor(self.operand), (rows, *window))
+        rows_of_updates = reshape(c, c.tensor(ordered), (count, *window))
+        return self._emit(rows_of_updates, numbers, count, original)
+
+    def by_elements(self) -> Value:
+        """Every element of the updates on its own."""
+        c = self.c
+        shape = self.updates.shaped.shape
+        count = math.prod(shape)
+        numbers = self._row_numbers(shape, {d: d for d in range(len(shape))}, len(self.shape))
+        original = reshape(c, c.tensor(self.operand), (math.prod(self.shape),))
+        return self._emit(reshape(c, c.tensor(self.updates), (count,)), numbers, count, original)
+
+    def _row_numbers(self, loops: Sequence[int], loop_of: dict[int, int], leading: int) -> Value:
+        """For each update the row it goes to; `loop_of` says along which loop a dimension of the updates runs."""
+        c = self.c
+        emitter = c.emitter
+        number = element("i64" if math.prod(self.shape) >= 1 << 31 else "i32")
+        rank = len(loops)
+        starts = StartIndices(c, self.indices, self.vector_dim, [loop_of[d] for d in self.update_batch], rank)
+        strides = [math.prod(self.shape[d + 1 : leading]) for d in range(leading)]
+
+        def compute(arguments: list[Value]) -> list[Value]:
+            total = emitter.integer(0, number.type)
+            valid: Value | None = None
+            for d in range(leading):
+                place: Value | None = None
+                if d in self.start_map:
+                    start = starts.component(self.start_map.index(d), arguments)
+                    limit = self.shape[d] - self.sizes[d]
+                    within, place = _within(c, start, self.indices.shaped.element, limit, number)
+                    valid = within if valid is None else emitter.binary("arith.andi", valid, within)
+                if d in self.batching:
+                    place = _plus(c, place, self._loop_index(starts.loop_of(self.batching[d]), number))
+                if d in self.window_loops and self.sizes[d] != 1:
+                    place = _plus(c, place, self._loop_index(loop_of[self.window_loops[d]], number))
+                if place is not None:
+                    step = emitter.integer(strides[d], number.type)
+                    scaled = place if strides[d] == 1 else emitter.binary("arith.muli", place, step)
+                    total = emitter.binary("arith.addi", total, scaled)
+            if valid is None:
+                return [total]
+            return [emitter.select(valid, total, emitter.integer(-1, number.type))]
+
+        type = TensorType(loops, number.type)
+        outputs = [(emitter.empty(type), identity_map(rank))]
+        return emitter.generic(starts.inputs, outputs, (PARALLEL,) * rank, compute).results[0]
+
+    def _loop_index(self, loop: int, number: Element) -> Value:
+        emitter = self.c.emitter
+        return emitter.cast("arith.index_cast", emitter.linalg_index(loop), number.type)
+
+    def _emit(self, updates: Value, numbers: Value, count: int, original: Value) -> Value:
+        c = self.c
+        emitter = c.emitter
+        column = reshape(c, numbers, (count, 1))
+        block = Block([updates.type.element_type, original.type.element_type])  # type: ignore[attr-defined]
+        with emitter.inside(block):
+            update, old = block.arguments
+            combined = c.scalar_block(self.op.regions[0].blocks[0], [old, update])
+            emitter.emit("iree_linalg_ext.yield", combined, ())
+        unique = self.op.attributes["unique_indices"].value if "unique_indices" in self.op.attributes else False
+        properties = {"dimension_map": int_array([0]), "unique_indices": bool_attr(unique)}
+        scattered = emitter.emit(
+            "iree_linalg_ext.scatter",
+            (updates, column, original),
+            (original.type,),
+            properties,
+            (Region(block),),
+            (2, 1),
+        )
+        return reshape(c, scattered.results[0], self.shape)
+
+
+def _plus(c: Converter, x: Value | None, y: Value) -> Value:
+    return y if x is None else c.emitter.binary("arith.addi", x, y)
+
+
+def _within(
+    c: Converter, start: Value, kind: Element, limit: int, number: Element
+) -> tuple[Value, Value]:
+    """Whether a start index lies between 0 and `limit`, and the index as a row number's type."""
+    emitter = c.emitter
+    if limit < 0:
+        return emitter.integer(0, i1), emitter.integer(0, number.type)
+    # As unsigned numbers, negative indices are larger than any limit. One wider than the type is no limit.
+    width = start.type.width  # type: ignore[attr-defined]
+    highest = (1 << (width - (kind.kind == SIGNED))) - 1
+    within = emitter.cmpi("ule", start, emitter.integer(min(limit, highest), start.type))
+    if width < number.type.width:
+        name = "arith.extsi" if kind.kind == SIGNED else "arith.extui"
+        return within, emitter.cast(name, start, number.type)
+    if width > number.type.width:
+        return within, emitter.cast("arith.trunci", start, number.type)
+    return within, start

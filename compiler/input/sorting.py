@@ -1,0 +1,75 @@
+"""`stablehlo.sort` and `chlo.top_k` as `iree_linalg_ext.sort`, which is stable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pyiree.compiler.input.converter import Converter, converts
+from pyiree.compiler.input.elements import FLOAT, SIGNED, element
+from pyiree.compiler.input.import_mlir import Shaped
+from pyiree.compiler.input.scalars import total_order_key
+from pyiree.compiler.input.shapes import extract_slice
+from pyiree.compiler.input.values import Iota, Lazy, Tensor
+from pyiree.compiler.ir.attributes import IntegerAttr
+from pyiree.compiler.ir.core import Block, Region, Value
+from pyiree.compiler.ir.types import TensorType, i64
+
+
+@converts("stablehlo.sort")
+def _sort(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    dimension = op.attributes["dimension"].value if "dimension" in op.attributes else -1
+    rank = len(operands[0].shaped.shape)
+    dimension = dimension + rank if dimension < 0 else dimension
+    comparator = op.regions[0].blocks[0]
+    return sort(c, operands, dimension, lambda arguments: c.scalar_block(comparator, arguments)[0])
+
+
+def sort(
+    c: Converter, operands: Sequence[Lazy], dimension: int, before: Callable[[list[Value]], Value]
+) -> list[Lazy]:
+    """Sorts together; `before` compares from (lhs, rhs) of each operand in turn."""
+    shape = operands[0].shaped.shape
+    if not shape or shape[dimension] <= 1 or 0 in shape:
+        return list(operands)
+    emitter = c.emitter
+    values = [c.tensor(operand) for operand in operands]
+    block = Block([t for operand in operands for t in (operand.shaped.element.type,) * 2])
+    with emitter.inside(block):
+        emitter.emit("iree_linalg_ext.yield", (before(list(block.arguments)),), ())
+    op = emitter.emit(
+        "iree_linalg_ext.sort",
+        values,
+        [v.type for v in values],
+        {"dimension": IntegerAttr(dimension, i64)},
+        (Region(block),),
+        (0, len(values)),
+    )
+    return [Tensor(operand.shaped, value) for operand, value in zip(operands, op.results)]
+
+
+@converts("chlo.top_k")
+def _top_k(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    (operand,) = operands
+    shape = operand.shaped.shape
+    last = len(shape) - 1
+    largest = op.attributes["largest"].value if "largest" in op.attributes else True
+    number = element("i32")
+    numbers = Iota(Shaped(shape, number, TensorType(shape, number.type)), last)
+    kind = operand.shaped.element
+
+    def before(arguments: list[Value]) -> Value:
+        emitter = c.emitter
+        x, y = arguments[0], arguments[1]
+        direction = "gt" if largest else "lt"
+        if kind.kind == FLOAT:
+            return emitter.cmpi(f"s{direction}", total_order_key(emitter, x), total_order_key(emitter, y))
+        return emitter.cmpi(("s" if kind.kind == SIGNED else "u") + direction, x, y)
+
+    ordered = sort(c, [operand, numbers], last, before)
+    results = [c.shaped(value) for value in op.results]
+    starts, strides = [0] * len(shape), [1] * len(shape)
+    return [
+        Tensor(result, extract_slice(c, c.tensor(value), starts, result.shape, strides))
+        for result, value in zip(results, ordered)
+    ]
