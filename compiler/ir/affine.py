@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pyiree.compiler.ir.attributes import Attribute, Interned, intern
+from pyiree.compiler.ir.attributes import Attribute
+from pyiree.compiler.ir.interned import Interned, intern
 
 
 class AffineExpr(Interned):

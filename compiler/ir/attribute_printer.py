@@ -7,18 +7,14 @@ What enters: types and attributes. What leaves: MLIR text. The plain `AttributeP
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pyiree.compiler.ir.attributes import (
-    Attribute,
-    FloatAttr,
-    IntegerAttr,
-    UnitAttr,
-    _is_bare_identifier,
-    quote,
-)
-from pyiree.compiler.ir.location import Location
-from pyiree.compiler.ir.types import Type, f64, i64
+from pyiree.compiler.ir.quoting import is_bare_identifier, quote
+
+if TYPE_CHECKING:
+    from pyiree.compiler.ir.attributes import Attribute
+    from pyiree.compiler.ir.location import Location
+    from pyiree.compiler.ir.types import Type
 
 
 class AttributePrinter:
@@ -61,24 +57,13 @@ class AttributePrinter:
 
     def attr_text_elided(self, attribute: Attribute) -> str:
         """The text of an attribute where i64 and f64 are understood, as in arrays."""
-        if isinstance(attribute, IntegerAttr) and attribute.type is i64:
-            return str(attribute.value)
-        if isinstance(attribute, FloatAttr) and attribute.type is f64:
-            text = attribute.bare_text()
-            # Bits in hex would read as an integer.
-            return text if not text.startswith("0x") else self.attr_text(attribute)
-        return self.attr_text(attribute)
-
-    def attr_text_without_type(self, attribute: Attribute) -> str:
-        """The text of an attribute whose type the reader knows."""
-        if isinstance(attribute, IntegerAttr | FloatAttr):
-            return attribute.bare_text()
-        return self.attr_text(attribute)
+        text = attribute.default_typed_text()
+        return self.attr_text(attribute) if text is None else text
 
     def entry_text(self, name: str, attribute: Attribute) -> str:
         """`name = value`, or only the name for a unit attribute."""
-        key = name if _is_bare_identifier(name) else quote(name)
-        return key if isinstance(attribute, UnitAttr) else f"{key} = {self.attr_text(attribute)}"
+        key = name if is_bare_identifier(name) else quote(name)
+        return key if attribute.is_unit else f"{key} = {self.attr_text(attribute)}"
 
     def dict_text(self, items: Iterable[tuple[str, Attribute]]) -> str:
         """`{a = 1 : i32, b}` of entries in the order given."""

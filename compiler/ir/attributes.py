@@ -7,73 +7,24 @@ content, and what contains them compares as its parts do.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
-if TYPE_CHECKING:
-    from pyiree.compiler.ir.types import Type
-
-
-def intern(cls: type, key: tuple) -> Any:
-    """The one object of `cls` whose parameters are `key`."""
-    table = cls._table  # type: ignore[attr-defined]
-    found = table.get(key)
-    if found is None:
-        found = object.__new__(cls)
-        found._text = None
-        for name, value in zip(cls.parameters, key):  # type: ignore[attr-defined]
-            setattr(found, name, value)
-        # setdefault is atomic, so two threads that race here still agree on one object.
-        found = table.setdefault(key, found)
-    return found
-
-
-class Interned:
-    """Base of types and attributes. A class names its own `parameters`, in order, and makes them its slots.
-
-    `_text` caches the printed form once it is known not to depend on aliases.
-    """
-
-    __slots__ = ("__weakref__", "_text")
-    parameters: ClassVar[tuple[str, ...]] = ()
-    #: The name under which the printer hoists it as `#name` (`!name` for types), or "" to write it in place.
-    alias: ClassVar[str] = ""
-    _table: ClassVar[dict[tuple, Any]] = {}
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        cls.parameters = cls.__mro__[1].parameters + tuple(cls.__dict__.get("parameters", ()))
-        cls._table = {}
-
-    def text(self, printer: Any) -> str:
-        """The MLIR text; `printer` resolves nested types, attributes and aliases."""
-        raise NotImplementedError
-
-    def __str__(self) -> str:
-        if self._text is None:
-            from pyiree.compiler.ir.attribute_printer import AttributePrinter
-
-            return AttributePrinter().text_of(self)
-        return self._text
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def __copy__(self) -> Any:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Any:
-        return self
-
-    def __reduce__(self) -> Any:
-        return (intern, (type(self), tuple(getattr(self, name) for name in self.parameters)))
+from pyiree.compiler.ir.floats import bits_to_float, float_text, float_to_bits
+from pyiree.compiler.ir.interned import Interned, intern
+from pyiree.compiler.ir.quoting import quote, symbol_text
+from pyiree.compiler.ir.types import Type, f64, i1, i64
 
 
 class Attribute(Interned):
     """Base of all attributes."""
 
     __slots__ = ()
+    is_unit = False
+
+    def default_typed_text(self) -> str | None:
+        """The text where a missing type means i64 or f64, as in arrays; None if that is the usual one."""
+        return None
 
 
 class TypedAttr(Attribute):
@@ -87,6 +38,7 @@ class UnitAttr(Attribute):
     """`unit`: its presence is its meaning."""
 
     __slots__ = ()
+    is_unit = True
 
     def __new__(cls) -> UnitAttr:
         return intern(cls, ())
@@ -120,6 +72,9 @@ class IntegerAttr(TypedAttr):
             return "true" if self.value else "false"
         return str(self.value)
 
+    def default_typed_text(self) -> str | None:
+        return str(self.value) if self.type is i64 else None
+
     def text(self, printer: Any) -> str:
         if self.type.is_i1:
             return "true" if self.value else "false"
@@ -133,8 +88,6 @@ class FloatAttr(TypedAttr):
     __slots__ = parameters
 
     def __new__(cls, value: float, type: Type) -> FloatAttr:
-        from pyiree.compiler.ir.floats import float_to_bits
-
         return intern(cls, (float_to_bits(float(value), type.name), type))
 
     @classmethod
@@ -145,8 +98,6 @@ class FloatAttr(TypedAttr):
     @property
     def value(self) -> float:
         """The value as a Python float (exact: every supported format is within f64)."""
-        from pyiree.compiler.ir.floats import bits_to_float
-
         return bits_to_float(self.bits, self.type.name)
 
     def __float__(self) -> float:
@@ -154,27 +105,15 @@ class FloatAttr(TypedAttr):
 
     def bare_text(self) -> str:
         """The value without its type."""
-        from pyiree.compiler.ir.floats import float_text
-
         return float_text(self.bits, self.type.name)
+
+    def default_typed_text(self) -> str | None:
+        text = self.bare_text() if self.type is f64 else None
+        # Bits in hex would read as an integer.
+        return None if text is None or text.startswith("0x") else text
 
     def text(self, printer: Any) -> str:
         return f"{self.bare_text()} : {printer.type_text(self.type)}"
-
-
-def quote(value: str) -> str:
-    """A string in double quotes with MLIR's escapes (`\\22` for a quote, `\\0A` for a newline)."""
-    if value.isascii() and value.isprintable() and '"' not in value and "\\" not in value:
-        return f'"{value}"'
-    out = []
-    for byte in value.encode("utf-8", "surrogateescape"):
-        if byte == 0x5C:
-            out.append("\\\\")
-        elif 0x20 <= byte < 0x7F and byte != 0x22:
-            out.append(chr(byte))
-        else:
-            out.append(f"\\{byte:02X}")
-    return '"' + "".join(out) + '"'
 
 
 class StringAttr(Attribute):
@@ -254,10 +193,6 @@ class DenseArrayAttr(Attribute):
         return f"array<{element}: {self.bare_text()}>" if self.value else f"array<{element}>"
 
 
-def _is_bare_identifier(name: str) -> bool:
-    return name.isascii() and name.replace(".", "_").replace("$", "_").isidentifier() and name[0] not in ".$"
-
-
 class DictAttr(Attribute):
     """`{a = 1 : i32, b}`, ordered by key."""
 
@@ -311,11 +246,6 @@ class TypeAttr(Attribute):
 
     def text(self, printer: Any) -> str:
         return printer.type_text(self.value)
-
-
-def symbol_text(name: str) -> str:
-    """`@name`, quoted when it is not an identifier."""
-    return f"@{name}" if name and _is_bare_identifier(name) else "@" + quote(name)
 
 
 class SymbolRefAttr(Attribute):
@@ -376,11 +306,4 @@ class StridedLayoutAttr(Attribute):
 
 def bool_attr(value: bool) -> IntegerAttr:
     """`true` or `false`: an i1 integer attribute."""
-    from pyiree.compiler.ir.types import i1
-
     return IntegerAttr(int(value), i1)
-
-
-def double_bits(value: float) -> int:
-    """The 64 bits of a Python float."""
-    return struct.unpack("<Q", struct.pack("<d", value))[0]

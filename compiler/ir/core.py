@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any, ClassVar
 
+from pyiree.compiler.ir import registry
 from pyiree.compiler.ir.attributes import Attribute
 from pyiree.compiler.ir.blocks import Block, Region
 from pyiree.compiler.ir.location import UNKNOWN, Location
@@ -325,9 +326,7 @@ class Operation:
         )  # fmt: skip
 
     def __str__(self) -> str:
-        from pyiree.compiler.ir.printer import print_operation
-
-        return print_operation(self)
+        return registry.operation_text(self)
 
     def __repr__(self) -> str:
         return f"<{self.name} at {self.location}>"

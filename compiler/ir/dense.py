@@ -12,8 +12,9 @@ from functools import cache
 from typing import Any
 
 import numpy
-from pyiree.compiler.ir.attributes import Attribute, FloatAttr, IntegerAttr, TypedAttr, intern
+from pyiree.compiler.ir.attributes import Attribute, FloatAttr, IntegerAttr, TypedAttr
 from pyiree.compiler.ir.floats import float_text, numpy_float_dtype
+from pyiree.compiler.ir.interned import intern
 from pyiree.compiler.ir.types import ComplexType, Type
 
 _INTERN_BYTES = 1024

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from pyiree.compiler.ir.attributes import StringAttr, SymbolRefAttr, TypeAttr, UnitAttr
+from pyiree.compiler.ir.core import Region
 from pyiree.compiler.ir.definition import AttrField, ValueField
+from pyiree.compiler.ir.directives import lookup_directive
 from pyiree.compiler.ir.fields import ONE, OPTIONAL
-from pyiree.compiler.ir.format import Parts, Read, _directives, _is_unit, operand_resolution
 from pyiree.compiler.ir.format_parser import (
     Directive,
     FormatError,
@@ -22,7 +23,30 @@ from pyiree.compiler.ir.format_parser import (
     OptionalList,
     Variable,
 )
+from pyiree.compiler.ir.format_printer import is_unit
 from pyiree.compiler.ir.location import UNKNOWN
+from pyiree.compiler.ir.traits import SameOperandsAndResultType, SameTypeOperands
+
+Read = Callable[[Any, "Parts"], Any]
+
+
+class Parts:
+    """What a parser has read so far of an op: by field name, values and types."""
+
+    __slots__ = ("attributes", "fields", "positions", "properties", "types")
+
+    def __init__(self) -> None:
+        self.fields: dict[str, Any] = {}
+        self.types: dict[str, list[Any]] = {}
+        self.properties: dict[str, Any] = {}
+        self.attributes: dict[str, Any] = {}
+        self.positions: dict[str, int] = {}
+
+
+def operand_resolution(cls: Any) -> tuple[bool, bool]:
+    """Whether all operands share one type, and whether the results do too."""
+    same = SameOperandsAndResultType in cls.traits
+    return same or SameTypeOperands in cls.traits, same
 
 
 def compile_reader(compiler: Any, elements: list[Any]) -> Callable[[Any], Any]:
@@ -102,12 +126,12 @@ def _step(compiler: Any, element: Any) -> Read | None:
 def _group_step(compiler: Any, group: OptionalGroup) -> Read:
     elements = [e for e in group.elements if not (isinstance(e, Literal) and e.text.strip() in ("", "\\n"))]
     units = [
-        compiler.field(e.name).name for e in elements if isinstance(e, Variable) and _is_unit(compiler, e)
+        compiler.field(e.name).name for e in elements if isinstance(e, Variable) and is_unit(compiler.definition, e)
     ]
     present = _presence_test(compiler, elements[0]) if elements else None
     if present is None:
         raise FormatError("an optional group must begin with a literal, a variable or a directive")
-    spoken = [e for e in elements if not (isinstance(e, Variable) and _is_unit(compiler, e))] or elements
+    spoken = [e for e in elements if not (isinstance(e, Variable) and is_unit(compiler.definition, e))] or elements
     then = _steps(compiler, spoken)
     otherwise = _steps(compiler, group.otherwise)
 
@@ -127,8 +151,8 @@ def _group_step(compiler: Any, group: OptionalGroup) -> Read:
 def _list_step(compiler: Any, group: OptionalList) -> Read:
     clauses = []
     for clause in group.clauses:
-        units = [compiler.field(e.name).name for e in clause if isinstance(e, Variable) and _is_unit(compiler, e)]
-        spoken = [e for e in clause if not (isinstance(e, Variable) and _is_unit(compiler, e))]
+        units = [compiler.field(e.name).name for e in clause if isinstance(e, Variable) and is_unit(compiler.definition, e)]
+        spoken = [e for e in clause if not (isinstance(e, Variable) and is_unit(compiler.definition, e))]
         clauses.append((_presence_test(compiler, spoken[0]), _steps(compiler, spoken), units))
 
     def read(parser: Any, parts: Parts) -> None:
@@ -152,7 +176,7 @@ def _presence_test(compiler: Any, element: Any) -> Callable[[Any], bool]:
             return lambda parser: parser.at(text) or (text == ":" and parser.at("::"))
         return lambda parser: parser.text.startswith(text, parser.start)
     if isinstance(element, Directive):
-        hook = _directives.get(element.name)
+        hook = lookup_directive(element.name)
         if hook is not None:
             is_present = getattr(hook, "is_present", None)
             if is_present is None:
@@ -324,7 +348,7 @@ def _type_step(compiler: Any, argument: Any) -> Read:
 
 
 def _custom_step(compiler: Any, element: Directive) -> Read:
-    hook = _directives.get(element.name)
+    hook = lookup_directive(element.name)
     if hook is None:
         raise FormatError(f"there is no directive '{element.name}'; register it with @directive")
     inputs: list[Callable[[Any, Parts], Any]] = []
@@ -457,8 +481,6 @@ def _gather(fields: list[Any], found: dict[str, Any], everything: str, parser: A
     for field in fields:
         items = found.get(field.name)
         if not items and not field.variadic and everything == "regions()":
-            from pyiree.compiler.ir.core import Region
-
             items = [Region()]
         gathered.extend(items or ())
     return gathered

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from pyiree.compiler.ir.attributes import Attribute, intern, quote
+from pyiree.compiler.ir.attributes import Attribute
+from pyiree.compiler.ir.interned import intern
+from pyiree.compiler.ir.quoting import quote
 
 
 class Location(Attribute):

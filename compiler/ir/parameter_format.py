@@ -16,7 +16,7 @@ from pyiree.compiler.ir.format_parser import (
     Variable,
     parse_format,
 )
-from pyiree.compiler.ir.parametrized import parameter_text, parse_parameter
+from pyiree.compiler.ir.parameters import parameter_text, parse_parameter
 
 
 @cache

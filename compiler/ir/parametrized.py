@@ -11,18 +11,16 @@ Parameters may be `Type`, `Attribute` (or subclasses), `int`, `str` (quoted), `K
 from __future__ import annotations
 
 import sys
-import types as python_types
-import typing
 from typing import Any, ClassVar
 
-from pyiree.compiler.ir import registry
-from pyiree.compiler.ir.attributes import Attribute, IntegerAttr, Interned, intern, quote
+from pyiree.compiler.ir import parameter_format, registry
+from pyiree.compiler.ir.attributes import Attribute, IntegerAttr
 from pyiree.compiler.ir.fields import AttrSpec
+from pyiree.compiler.ir.interned import Interned, intern
+from pyiree.compiler.ir.parameters import Keyword, parameter_text, parse_parameter
 from pyiree.compiler.ir.types import Type
 
-
-class Keyword(str):
-    """Annotation of a parameter that is written as a bare word."""
+__all__ = ["BitEnumAttr", "DialectAttr", "DialectType", "EnumAttr", "IntEnumSpec", "Keyword", "int_enum"]
 
 
 class _ParametrizedMeta(type):
@@ -105,9 +103,7 @@ class _Parametrized(Interned, metaclass=_ParametrizedMeta):
     def print_parameters(self, printer: Any) -> str:
         """What follows the mnemonic."""
         if type(self).format is not None:
-            from pyiree.compiler.ir.parameter_format import print_parameters
-
-            return print_parameters(self, printer)
+            return parameter_format.print_parameters(self, printer)
         if not self.parameters:
             return ""
         kinds = self.kinds()
@@ -132,9 +128,7 @@ class _Parametrized(Interned, metaclass=_ParametrizedMeta):
     def parse_parameters(cls, parser: Any) -> Any:
         """The parameters (or the finished object) read from what follows the mnemonic."""
         if cls.format is not None:
-            from pyiree.compiler.ir.parameter_format import parse_parameters
-
-            return parse_parameters(cls, parser)
+            return parameter_format.parse_parameters(cls, parser)
         if not cls.parameters:
             return ()
         defaults = cls._defaults  # type: ignore[attr-defined]
@@ -266,64 +260,3 @@ class IntEnumSpec(AttrSpec):
         copy = IntEnumSpec(self, self.cases, self.description)
         copy.optional = True
         return copy
-
-
-# Parameters as text, by the kind their annotation says.
-
-
-def _members(kind: Any) -> tuple[Any, bool]:
-    """A kind without None, and whether None was allowed."""
-    if isinstance(kind, python_types.UnionType):
-        rest = [k for k in kind.__args__ if k is not type(None)]
-        return (rest[0] if len(rest) == 1 else kind), len(rest) != len(kind.__args__)
-    return kind, False
-
-
-def parameter_text(kind: Any, value: Any, printer: Any) -> str | None:
-    """The text of a parameter; None for an absent one."""
-    kind, _ = _members(kind)
-    if value is None:
-        return None
-    if typing.get_origin(kind) is tuple:
-        element = typing.get_args(kind)[0]
-        return "[" + ", ".join([parameter_text(element, v, printer) or "" for v in value]) + "]"
-    if isinstance(value, Type):
-        return printer.type_text(value)
-    if isinstance(value, EnumAttr) and isinstance(kind, type) and issubclass(kind, EnumAttr):
-        return value.value
-    if isinstance(value, Attribute):
-        return printer.attr_text_elided(value)
-    if kind is bool:
-        return "true" if value else "false"
-    if kind is str:
-        return quote(value)
-    return str(value)
-
-
-def parse_parameter(kind: Any, parser: Any) -> Any:
-    """A parameter of a kind."""
-    kind, optional = _members(kind)
-    if typing.get_origin(kind) is tuple:
-        element = typing.get_args(kind)[0]
-        return tuple(parser.parse_list(lambda: parse_parameter(element, parser), "[", "]"))
-    if kind is bool:
-        return parser.parse_one_of(("true", "false"), "a truth value") == "true"
-    if kind is int:
-        return parser.parse_integer()
-    if kind is str:
-        return parser.parse_string()
-    if kind is Keyword:
-        return Keyword(parser.parse_identifier())
-    if isinstance(kind, type) and issubclass(kind, Type):
-        return _checked(kind, parser.parse_type(), parser)
-    if isinstance(kind, type) and issubclass(kind, EnumAttr) and parser.kind == "ID":
-        return kind(kind.parse_word(parser))
-    return _checked(kind, parser.parse_attribute(), parser)
-
-
-def _checked(kind: Any, value: Any, parser: Any) -> Any:
-    if not isinstance(value, kind):
-        raise parser.error(f"expected a parameter of kind {getattr(kind, '__name__', kind)}, found {value}")
-    return value
-
-

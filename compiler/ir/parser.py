@@ -15,11 +15,13 @@ from pyiree.compiler.ir.attribute_parser import AttributeParser
 from pyiree.compiler.ir.attributes import Attribute, DenseArrayAttr
 from pyiree.compiler.ir.core import Block, Operation, Region, UnregisteredOp, Value
 from pyiree.compiler.ir.diagnostics import CompileError, ParseError
+from pyiree.compiler.ir.format import compile_format
 from pyiree.compiler.ir.lexer import Source
 from pyiree.compiler.ir.location import UNKNOWN, Location, UnknownLoc
 from pyiree.compiler.ir.location_parser import parse_location
-from pyiree.compiler.ir.traits import IsolatedFromAbove, implicit_terminator
+from pyiree.compiler.ir.traits import IsolatedFromAbove, Terminator, implicit_terminator
 from pyiree.compiler.ir.types import Type
+from pyiree.compiler.ir.verifier import verify as verify_operation
 
 
 def parse(text: str, filename: str = "<text>", *, verify: bool = False) -> Any:
@@ -27,9 +29,7 @@ def parse(text: str, filename: str = "<text>", *, verify: bool = False) -> Any:
     parser = Parser(Source(text, filename))
     op = parser.parse_top_level()
     if verify:
-        from pyiree.compiler.ir.verifier import verify as verify_op
-
-        verify_op(op)
+        verify_operation(op)
     return op
 
 
@@ -477,8 +477,6 @@ class Parser(AttributeParser):
 
     def add_terminator(self, region: Region, name: str, position: int) -> None:
         """Ends a region in the named op of no operands unless it has a terminator."""
-        from pyiree.compiler.ir.traits import Terminator
-
         if not region.blocks:
             region.append(Block())
         block = region.blocks[-1]
@@ -518,8 +516,6 @@ def parser_of(cls: Any) -> Callable[[Parser], Operation] | None:
         return None
     code = cls._format_code
     if code is None:
-        from pyiree.compiler.ir.format import compile_format
-
         code = compile_format(cls)
     return code.parse
 

@@ -20,6 +20,8 @@ from typing import Any
 from pyiree.compiler.ir.core import Operation
 from pyiree.compiler.ir.diagnostics import PassError
 from pyiree.compiler.ir.instrumentation import Instrumentation
+from pyiree.compiler.ir.pipeline_text import PassStep, Pipeline, parse_pipeline
+from pyiree.compiler.ir.verifier import verify
 
 _passes: dict[str, PassInfo] = {}
 _pass_modules: dict[str, str] = {}
@@ -167,44 +169,6 @@ register_passes(
 )
 
 
-@dataclasses.dataclass
-class PassStep:
-    """One pass of a pipeline, with its options as text."""
-
-    name: str
-    options: dict[str, str]
-
-    def __str__(self) -> str:
-        if not self.options:
-            return self.name
-        return f"{self.name}{{{' '.join([f'{k}={_quote_option(v)}' for k, v in self.options.items()])}}}"
-
-
-def _quote_option(value: str) -> str:
-    return f'"{value}"' if not value or any(c in value for c in " {}()\"") else value
-
-
-@dataclasses.dataclass
-class Pipeline:
-    """Steps to run on each op named `anchor` inside the current one (or the current one itself)."""
-
-    anchor: str
-    steps: list[PassStep | Pipeline]
-
-    def __str__(self) -> str:
-        return f"{self.anchor}({','.join(map(str, self.steps))})"
-
-
-def parse_pipeline(text: str) -> Pipeline:
-    """A pipeline from text; without an anchor it runs on `builtin.module`."""
-    from pyiree.compiler.ir.pipeline_parser import parse_steps
-
-    steps = parse_steps(text)
-    if len(steps) == 1 and isinstance(steps[0], Pipeline):
-        return steps[0]
-    return Pipeline("builtin.module", steps)
-
-
 class PassManager:
     """A pipeline ready to run."""
 
@@ -239,7 +203,7 @@ class PassManager:
                     function(target, context)
                     context.invalidate_analyses(info.preserves)
                 if context.verify_each:
-                    _verify(op)
+                    verify(op)
             except Exception as error:
                 error.add_note(f"in pass '{step.name}'")
                 watch.failed(error)
@@ -247,12 +211,6 @@ class PassManager:
             watch.after_pass(step.name, op, time.perf_counter() - start)
         if context.timing:
             (context.print_to or sys.stderr).write(context.timing_report())
-
-
-def _verify(op: Operation) -> None:
-    from pyiree.compiler.ir.verifier import verify
-
-    verify(op)
 
 
 def _flatten(pipeline: Pipeline, anchors: tuple[str, ...]) -> list[tuple[PassStep, tuple[str, ...]]]:

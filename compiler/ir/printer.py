@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from pyiree.compiler.ir.attribute_printer import AttributePrinter
-from pyiree.compiler.ir.attributes import Attribute, DenseArrayAttr, symbol_text
+from pyiree.compiler.ir.attributes import Attribute, DenseArrayAttr
 from pyiree.compiler.ir.core import Block, Operation, Region, Value
+from pyiree.compiler.ir.format import compile_format
 from pyiree.compiler.ir.location import UNKNOWN, Location
+from pyiree.compiler.ir.quoting import symbol_text
 from pyiree.compiler.ir.types import FunctionType, Type, i32
 
 
@@ -429,8 +431,6 @@ def printer_of(op: Operation) -> Callable[[Printer, Any], None] | None:
         return None
     code = cls._format_code
     if code is None:
-        from pyiree.compiler.ir.format import compile_format
-
         code = compile_format(cls)
     return code.print
 

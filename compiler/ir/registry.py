@@ -88,6 +88,11 @@ def lookup_attribute(name: str) -> type | None:
     return _lookup(_attributes, name)
 
 
+def operation_text(op: Any) -> str:
+    """The text of an op. The printer stands above the ops, so it is reached by name, as dialects are."""
+    return importlib.import_module("pyiree.compiler.ir.printer").print_operation(op)  # type: ignore[no-any-return]
+
+
 def operations_of(dialects: Iterable[str]) -> list[type]:
     """The op classes of loaded dialects."""
     wanted = set(dialects)

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pyiree.compiler.ir.attributes import Attribute, Interned, StridedLayoutAttr, intern
+from pyiree.compiler.ir.interned import Interned, intern
+
+if TYPE_CHECKING:
+    from pyiree.compiler.ir.attributes import Attribute
 
 #: A dimension (or stride, or offset) that is not known at compile time.
 DYNAMIC = None
@@ -280,10 +283,10 @@ class MemRefType(ShapedType):
 
     def strides_and_offset(self) -> tuple[tuple[int | None, ...], int | None]:
         """Strides and offset in elements; None is dynamic. Affine map layouts are refused."""
-        if isinstance(self.layout, StridedLayoutAttr):
-            return self.layout.strides, self.layout.offset
         if self.layout is not None:
-            raise ValueError(f"{self} has no strided layout")
+            if not hasattr(self.layout, "strides"):
+                raise ValueError(f"{self} has no strided layout")
+            return self.layout.strides, self.layout.offset
         strides: list[int | None] = []
         step: int | None = 1
         for dim in reversed(self.shape):

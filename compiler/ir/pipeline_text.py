@@ -5,13 +5,49 @@ What enters: the text. What leaves: steps and nested pipelines.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 from pyiree.compiler.ir.diagnostics import PassError
-from pyiree.compiler.ir.passes import PassStep, Pipeline
 
 _NAME = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*")
 _OPTION = re.compile(r'\s*([\w-]+)(?:=(?:"([^"]*)"|([^\s}]*)))?')
+
+
+@dataclasses.dataclass
+class PassStep:
+    """One pass of a pipeline, with its options as text."""
+
+    name: str
+    options: dict[str, str]
+
+    def __str__(self) -> str:
+        if not self.options:
+            return self.name
+        return f"{self.name}{{{' '.join([f'{k}={_quote_option(v)}' for k, v in self.options.items()])}}}"
+
+
+def _quote_option(value: str) -> str:
+    return f'"{value}"' if not value or any(c in value for c in " {}()\"") else value
+
+
+@dataclasses.dataclass
+class Pipeline:
+    """Steps to run on each op named `anchor` inside the current one (or the current one itself)."""
+
+    anchor: str
+    steps: list[PassStep | Pipeline]
+
+    def __str__(self) -> str:
+        return f"{self.anchor}({','.join(map(str, self.steps))})"
+
+
+def parse_pipeline(text: str) -> Pipeline:
+    """A pipeline from text; without an anchor it runs on `builtin.module`."""
+    steps = parse_steps(text)
+    if len(steps) == 1 and isinstance(steps[0], Pipeline):
+        return steps[0]
+    return Pipeline("builtin.module", steps)
 
 
 def parse_steps(text: str) -> list[PassStep | Pipeline]:
