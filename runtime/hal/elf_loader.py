@@ -263,6 +263,8 @@ class _Image:
                 continue
             formula, width = kinds[kind]
             self._in_memory(place, width, "a relocated word")
+            in_code = any(t.flags & _PF_X and t.address <= place < t.address + t.size for t in self.loads)
+            self._require(not in_code, "a relocation would change code")
             self._require(index < max(len(symbols), 1), "a relocation names no symbol")
             value = addend + base
             if formula != "base" and index:

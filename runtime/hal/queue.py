@@ -26,6 +26,7 @@ from pyiree.runtime.task.queue import pthread_self, submit, wait_for_word
 
 _SLICE = 50000000  # nanoseconds that a synchronous device works before its caller may look at signals
 _MEASURE_EVERY = 16
+_RUN_AHEAD = 4  # executions that may wait for others before their submitter has to help
 
 
 @native("int64(int64,int64)")
@@ -100,9 +101,12 @@ def settle_waiters(waiters):
         free(waiter)
         freed = 0
         if kind == hal.WAITER_EXECUTE:
-            freed = (
-                _start_instance(target) if state == hal.FENCE_SIGNALLED else _finish_instance(target, state)
-            )
+            executor = load_i64(load_i64(target + hal.INSTANCE_DEVICE) + hal.DEVICE_EXECUTOR)
+            atomic_add(executor + task.EXECUTOR_DEFERRED, -1)
+            if state == hal.FENCE_SIGNALLED:
+                freed = _start_instance(target)
+            else:
+                freed = _finish_instance(target, state)
         else:
             if kind == hal.WAITER_SIGNAL or state != hal.FENCE_SIGNALLED:
                 freed = fence_resolve(target, state)
@@ -162,11 +166,17 @@ def queue_execute(device, wait, signal, commands, triples, count):
     store_i64(instance + hal.INSTANCE_SIGNAL, signal)
     store_i64(instance + hal.INSTANCE_DEVICE, device)
     store_i64(instance + task.SUBMISSION_OWNER, pthread_self())
+    executor = load_i64(device + hal.DEVICE_EXECUTOR)
     state = hal.FENCE_SIGNALLED if wait == 0 else fence_state(wait)
     if state == 0:
+        deferred = atomic_add(executor + task.EXECUTOR_DEFERRED, 1)
         added = fence_add_waiter(wait, hal.WAITER_EXECUTE, instance)
         if added == 1:
+            # A program that never waits must not run ahead without end: each step of it holds memory.
+            if deferred >= _RUN_AHEAD and load_i64(executor + task.EXECUTOR_ACTIVE) != 0:
+                wait_for_word(executor, wait + hal.FENCE_STATE, _SLICE)
             return layout.OK
+        atomic_add(executor + task.EXECUTOR_DEFERRED, -1)
         state = fence_state(wait) if added == 0 else hal.FENCE_FAILED | layout.RESOURCE_EXHAUSTED
     if state != hal.FENCE_SIGNALLED:
         settle_waiters(_finish_instance(instance, state))
@@ -174,7 +184,7 @@ def queue_execute(device, wait, signal, commands, triples, count):
     settle_waiters(_start_instance(instance))
     if signal != 0 and load_i64(device + hal.DEVICE_KIND) == hal.DEVICE_SYNC:
         # No thread but this one runs it. What a slice does not finish goes on when the fence is waited for.
-        wait_for_word(load_i64(device + hal.DEVICE_EXECUTOR), signal + hal.FENCE_STATE, _SLICE)
+        wait_for_word(executor, signal + hal.FENCE_STATE, _SLICE)
     return layout.OK
 
 

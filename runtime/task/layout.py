@@ -21,7 +21,8 @@ EXECUTOR_LOCK = 576  # spin lock of the four words below
 EXECUTOR_ACTIVE = 584  # first running submission
 EXECUTOR_SCRATCH = 592  # free local memories of calling threads, linked by their first word
 EXECUTOR_NODES = 600  # free nodes, linked through NODE_NEXT_FREE
-EXECUTOR_BYTES = 640
+EXECUTOR_DEFERRED = 640  # executions that wait for a fence
+EXECUTOR_BYTES = 704
 
 RING_SLOTS = 1 << 15
 ADMISSION_LIMIT = 1 << 14  # half the ring: stale entries and the other submissions' nodes fit beside it

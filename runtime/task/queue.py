@@ -82,6 +82,7 @@ def executor_reset_after_fork(executor):
         task.EXECUTOR_DONATING,
         task.EXECUTOR_ADMITTED,
         task.EXECUTOR_ACTIVE,
+        task.EXECUTOR_DEFERRED,
     ):
         store_i64(executor + word, 0)
     atomic_add(executor + task.EXECUTOR_GENERATION, 1)
