@@ -105,10 +105,10 @@ class ConvertTensorExport(TensorPattern, op=hal.TensorExportOp):
         affinity = self.affinities.of_op(op)
         source, size = self.operand(rewriter, op.source, adaptor.groups[0], op.source_dims, affinity)
         cast = rewriter.insert(stream.AsyncCastOp(source, size, size, affinity, result=resource(EXTERNAL)))
-        made = rewriter.insert(
-            stream.TensorExportOp(cast.result, op.source_dims, size, op.source_encoding, affinity, result=op.target.type)
+        view = stream.TensorExportOp(
+            cast.result, op.source_dims, size, op.source_encoding, affinity, result=op.target.type
         )
-        rewriter.replace_op(op, made)
+        rewriter.replace_op(op, rewriter.insert(view))
 
 
 class ConvertConstant(TensorPattern, op=(ConstantOp, flow.TensorConstantOp)):
