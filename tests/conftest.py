@@ -7,6 +7,7 @@ import subprocess
 import sys
 import sysconfig
 
+import platformdirs
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -14,11 +15,14 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 @pytest.fixture(scope="session", autouse=True)
 def _fresh_cache(tmp_path_factory):
-    """Compiled programs of one test run never come from, or land in, the user's cache."""
+    """Compiled programs of one test run never come from, or land in, the user's cache.
+
+    The native runtime may: its cache is keyed by its sources, and building it takes seconds.
+    """
     folder = tmp_path_factory.mktemp("pyiree-cache")
-    runtime_cache = pathlib.Path(os.environ.get("PYIREE_TEST_RUNTIME_CACHE", folder / "runtime"))
+    if "PYIREE_RUNTIME_CACHE_DIR" not in os.environ:
+        os.environ["PYIREE_RUNTIME_CACHE_DIR"] = platformdirs.user_cache_dir("pyiree", appauthor=False)
     os.environ["PYIREE_CACHE_DIR"] = str(folder)
-    os.environ["PYIREE_RUNTIME_CACHE_DIR"] = str(runtime_cache)
     yield folder
 
 

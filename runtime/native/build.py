@@ -19,12 +19,11 @@ import llvmlite.binding as llvm
 from numba.core import compiler, typed_passes, untyped_passes
 from numba.core.compiler_machinery import PassManager
 from numba.core.registry import cpu_target
-
 from pyiree.runtime.native import sources
 from pyiree.runtime.native.exports import EXPORTS
 from pyiree.runtime.native.intrinsics import EXPORT_PREFIX, NATIVE_FUNCTIONS
 
-_LLVM_TYPES = {"int64": "i64", "bool": "i8", "float32": "float", "float64": "double", "void": "ptr", "none": "ptr"}
+_LLVM_TYPES = {"int64": "i64", "float32": "float", "float64": "double", "void": "ptr", "none": "ptr"}
 _FOREIGN = ("NRT_", "numba_")  # what numba's error and allocation paths call
 _KEPT_SECONDS = 30 * 24 * 3600  # how long unused bitcode stays in the cache
 

@@ -5,7 +5,7 @@ a function's address for native callers. The first process ever compiles everyth
 stores one object in the user's cache under a key of all sources, versions and the CPU; later ones load it
 without importing numba.
 
-Environment: PYIREE_CACHE_DIR moves the cache; PYIREE_RUNTIME=jit compiles anew and stores nothing.
+Environment: PYIREE_RUNTIME_CACHE_DIR, else PYIREE_CACHE_DIR, moves the cache; PYIREE_RUNTIME=jit compiles anew and stores nothing.
 """
 
 import ctypes
@@ -87,7 +87,7 @@ def image() -> Image:
 
 def cache_directory() -> Path:
     """Where native objects are kept."""
-    base = os.environ.get("PYIREE_CACHE_DIR")
+    base = os.environ.get("PYIREE_RUNTIME_CACHE_DIR") or os.environ.get("PYIREE_CACHE_DIR")
     if not base:
         import platformdirs
 

@@ -59,7 +59,8 @@ BUFFER_LENGTH = OBJECT_PAYLOAD + 8
 BUFFER_ACCESS = OBJECT_PAYLOAD + 16  # ACCESS_* bits
 BUFFER_FREE = OBJECT_PAYLOAD + 24  # FREE_* kind
 BUFFER_OWNER = OBJECT_PAYLOAD + 32  # object retained while this buffer lives, or 0
-BUFFER_BYTES = OBJECT_PAYLOAD + 40
+BUFFER_BLOCK = OBJECT_PAYLOAD + 40  # what FREE_MALLOC frees: the block around the aligned bytes
+BUFFER_BYTES = OBJECT_PAYLOAD + 48
 
 ACCESS_MUTABLE = 1
 ACCESS_ORIGIN_MODULE = 2
@@ -76,6 +77,7 @@ LIST_CAPACITY = OBJECT_PAYLOAD + 16
 LIST_ELEMENT = OBJECT_PAYLOAD + 24  # type ordinal of the elements; TYPE_NONE: any value
 LIST_BYTES = OBJECT_PAYLOAD + 32
 LIST_ITEM_BYTES = 16
+LIST_MAXIMUM = 1 << 24  # items; a list holds arguments and handles, not data
 
 # Status codes of imports and invocations; 0 is success, the positive ones are IREE's.
 OK = 0

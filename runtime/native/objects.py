@@ -6,7 +6,6 @@ it with a count of one, or 0 when memory ran out.
 
 from pyiree.runtime.native import layout
 from pyiree.runtime.native.intrinsics import (
-    aligned_alloc,
     atomic_add,
     atomic_exchange,
     atomic_load,
@@ -120,25 +119,24 @@ def buffer_allocate(length, alignment):
     boundary = 16
     while boundary < alignment and boundary < 4096:
         boundary *= 2
-    size = (length + boundary - 1) & -boundary
-    if size == 0:
-        size = boundary
-    data = aligned_alloc(boundary, size)
-    if data == 0:
+    # From calloc, which gives large blocks as untouched zero pages.
+    block = calloc(1, length + boundary)
+    if block == 0:
         return 0
-    memset(data, 0, size)
+    data = (block + boundary - 1) & -boundary
     ref = buffer_wrap(data, length, layout.ACCESS_MUTABLE | layout.ACCESS_ORIGIN_GUEST, 0)
     if ref == 0:
-        free(data)
+        free(block)
         return 0
     store_i64(ref + layout.BUFFER_FREE, layout.FREE_MALLOC)
+    store_i64(ref + layout.BUFFER_BLOCK, block)
     return ref
 
 
 @native("void(int64)")
 def buffer_destroy(ref):
     if load_i64(ref + layout.BUFFER_FREE) == layout.FREE_MALLOC:
-        free(load_i64(ref + layout.BUFFER_DATA))
+        free(load_i64(ref + layout.BUFFER_BLOCK))
     release(load_i64(ref + layout.BUFFER_OWNER))
     free(ref)
 
@@ -152,7 +150,7 @@ def list_reserve(ref, capacity):
     have = load_i64(ref + layout.LIST_CAPACITY)
     if capacity <= have:
         return layout.OK
-    if capacity > 1 << 32:
+    if capacity > layout.LIST_MAXIMUM:
         return layout.RESOURCE_EXHAUSTED
     grown = have * 2 if have * 2 > capacity else capacity
     items = realloc(load_i64(ref + layout.LIST_ITEMS), grown * ITEM)
