@@ -10,8 +10,12 @@ A `Dim` is an int or a scalar loop IR value; strides and sizes are dims.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from .loops import Buffer, KernelBuilder, Value, vector
+
+if TYPE_CHECKING:
+    from .transposition import TransposeTile
 
 Dim = int | Value
 
@@ -178,6 +182,8 @@ class LaneScope:
         self.lanes = lanes
         self.mask = mask
         self.on_paper = False
+        self.tile: tuple[TransposeTile, int] | None = None
+        """The register tile that this scope is a row of, and its number there."""
         self._syms: dict[Sym, Lanes] = {}
         self._groups: list[tuple[tuple[Sym, ...], Lanes]] = []
 

@@ -26,6 +26,11 @@ def load_at(scope: LaneScope, buffer: Buffer, index: Index, mask: Value | None) 
         pattern = where.pattern
         if pattern == tuple(range(pattern[0], pattern[0] + lanes)):
             return builder.load(buffer, where.base, where.offset + pattern[0], lanes, both)
+        if scope.tile is not None and both is None:
+            tile, row = scope.tile
+            found = tile.load(scope, buffer, index, where, row)
+            if found is not None:
+                return found
         span = max(pattern) - min(pattern) + 1
         if both is None and span <= _MAX_WIDE_LOADS * lanes:
             return _wide_load(scope, buffer, where)

@@ -6,6 +6,7 @@ is. A vector loop is up to three parts: unrolled vectors, single vectors, and a 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -50,6 +51,19 @@ def tile_ranges(builder: KernelBuilder, bands: Sequence[Band], tiles: Tiles) -> 
         ranges.append(Range(start, end if exact else builder.min(end, extent), size if exact else None, size))
     ranges.reverse()
     return ranges
+
+
+def split_range(builder: KernelBuilder, rng: Range, multiple: int) -> tuple[Range, Range]:
+    """The part of a range that is a multiple long, and the rest; sizes of 0 are known to be empty."""
+    length = rng.size if rng.size is not None else builder.sub(rng.stop, rng.start)
+    main = builder.round_down(length, multiple)
+    middle = builder.add(rng.start, main)
+    known = main.__class__ is int
+    divides = math.gcd(rng.multiple, multiple)
+    return (
+        Range(rng.start, middle, main if known else None, divides),
+        Range(middle, rng.stop, rng.size - main if known and rng.size is not None else None, divides),
+    )
 
 
 @dataclass

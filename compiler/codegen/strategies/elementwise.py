@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from ...errors import CompileError
 from .. import configure
-from ..configure import VectorPlan
+from ..configure import Band, VectorPlan
 from ..dispatch import DispatchGraph, KernelContext
 from ..evaluate import Evaluator
-from ..indexing import LaneScope, Sym, of, same_shape
+from ..indexing import Lanes, LaneScope, Sym, of, same_shape
 from ..loops import KernelBuilder
-from ..nest import loop_nest, tile_ranges, vector_loop
+from ..nest import loop_nest, split_range, tile_ranges, vector_loop
 from ..plan import Plan, count_factors
 from ..stores import ResultStore, result_stores
 from ..survey import Survey, survey
 from ..target import Target
+from ..transposition import TransposeTile, transposed_band
+
+# Larger tiles (of bytes) would not fit the registers.
+_MAX_TILE = 16
 
 
 def build(graph: DispatchGraph, target: Target) -> Plan:
@@ -42,6 +46,9 @@ def build(graph: DispatchGraph, target: Target) -> Plan:
         body([scope])
         return Plan(builder.finish(), [1])
     plan, bands = _vector_plan(bands, found, lanes, target, builder)
+    rows = transposed_band(bands, found, plan.band)
+    if rows is not None:
+        return _tiled(context, bands, plan, rows, found, body)
     multiples = [1] * len(bands)
     multiples[plan.band] = plan.lanes * max(plan.unroll, plan.repeat)
     tiles = configure.tile_bands(bands, configure.point_nanoseconds(found, lanes), multiples)
@@ -53,6 +60,45 @@ def build(graph: DispatchGraph, target: Target) -> Plan:
         [ranges[k] for k in outer],
         lambda inner: vector_loop(inner, bands[plan.band], ranges[plan.band], plan, body),
     )
+    return Plan(builder.finish(), count_factors(context, [b.extent for b in bands], tiles.sizes))
+
+
+def _tiled(context: KernelContext, bands: list[Band], plan: VectorPlan, rows: int, found: Survey, body) -> Plan:
+    """Square register tiles, in which operands that are contiguous along another band are transposed; the edges are
+    done row by row."""
+    builder = context.builder
+    size = min(plan.lanes, _MAX_TILE)
+    plan = VectorPlan(plan.band, size, 1, scalar_tail=plan.scalar_tail)
+    multiples = [size if k in (rows, plan.band) else 1 for k in range(len(bands))]
+    tiles = configure.tile_bands(bands, 4 * configure.point_nanoseconds(found, size), multiples)
+    ranges = tile_ranges(builder, bands, tiles)
+    columns, across = bands[plan.band], bands[rows]
+
+    def blocks(scope: LaneScope) -> None:
+        whole_rows, other_rows = split_range(builder, ranges[rows], size)
+        whole_columns, other_columns = split_range(builder, ranges[plan.band], size)
+        with (
+            builder.for_(whole_rows.start, whole_rows.stop, size) as row,
+            builder.for_(whole_columns.start, whole_columns.stop, size) as column,
+        ):
+            tile = TransposeTile(across)
+            scopes = []
+            for number in range(size):
+                inner = scope.copy(size)
+                inner.bind(across.syms, Lanes(row.index, number))
+                inner.bind(columns.syms, Lanes(column.index, tuple(range(size))))
+                inner.tile = (tile, number)
+                scopes.append(inner)
+            body(scopes)
+        for row_range, column_range in ((whole_rows, other_columns), (other_rows, ranges[plan.band])):
+            if row_range.size != 0 and column_range.size != 0:
+                loop_nest(
+                    scope, [across], [row_range],
+                    lambda inner, part=column_range: vector_loop(inner, columns, part, plan, body),
+                )  # fmt: skip
+
+    outer = [k for k in range(len(bands)) if k not in (rows, plan.band)]
+    loop_nest(LaneScope(builder, 1), [bands[k] for k in outer], [ranges[k] for k in outer], blocks)
     return Plan(builder.finish(), count_factors(context, [b.extent for b in bands], tiles.sizes))
 
 

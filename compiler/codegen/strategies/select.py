@@ -11,13 +11,19 @@ from ..dispatch import DispatchGraph
 from ..plan import Plan
 from ..structured import is_structured, structured
 from ..target import Target
-from . import contraction, elementwise, reduction
+from . import contraction, elementwise, reduction, scatter
 
 Strategy = Callable[[DispatchGraph, Target], Plan]
+
+# Ops that have a strategy of their own.
+_ROOTS: dict[str, Strategy] = {scatter.SCATTER: scatter.build}
 
 
 def select_strategy(graph: DispatchGraph) -> Strategy:
     """The strategy for the kind of op that the dispatch is about."""
+    for op in graph.ops:
+        if op.name in _ROOTS:
+            return _ROOTS[op.name]
     views = [structured(op) for op in graph.ops if is_structured(op)]
     reductions = [view for view in views if view.reductions]
     if any(contraction.is_contraction(view) for view in reductions):
