@@ -74,7 +74,12 @@ def compile(
         raise ValueError(f"cannot compile from {compile_from!r}: the phases are {', '.join(known)}")
     if compile_to not in (*TEXT_PHASES, "vmfb"):
         raise ValueError(f"cannot compile to {compile_to!r}: the phases are {', '.join((*TEXT_PHASES, 'vmfb'))}")
-    context = PassContext(options=options)
+    context = PassContext(
+        options=options,
+        verify_each=options.verify_each,
+        print_ir_after="all" in options.print_ir_after or options.print_ir_after,
+        dump_dir=options.dump_dir,
+    )
     position = known.index(compile_from)
     if compile_from == "stablehlo":
         from pyiree.compiler.input.pipeline import import_program, stablehlo_text

@@ -20,6 +20,7 @@ from pyiree.compiler.ir.attributes import (
 from pyiree.compiler.ir.constraints import AnyTensor
 from pyiree.compiler.ir.definition import Op
 from pyiree.compiler.ir.fields import (
+    IntProp,
     Operand,
     OptionalAttr,
     OptionalOperand,
@@ -272,6 +273,24 @@ class EncodingTypeOp(Op, name="hal.encoding_type"):
 
     def result_names(self) -> list[str]:
         return ["dense_row_major"] if self.encoding is None else []
+
+
+class BufferViewDimOp(Op, name="hal.buffer_view.dim"):
+    """The size of a buffer view along a dimension.
+
+    %d = hal.buffer_view.dim<%view : !hal.buffer_view>[0] : index
+    """
+
+    buffer_view: Operand[BufferViewType]
+    index_: IntProp[index]
+    result: Result[index]
+    traits = (Pure,)
+    format = (
+        "`<` $buffer_view `:` type($buffer_view) `>` `` `[` $index `]` attr-dict `:` type($result)"
+    )
+
+    def result_names(self) -> list[str]:
+        return ["dim"]
 
 
 class BufferViewAssertOp(Op, name="hal.buffer_view.assert"):

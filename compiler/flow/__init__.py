@@ -1,1 +1,17 @@
-"""The flow phase: what is one dispatch; executables outlined."""
+"""The flow phase: what is one dispatch.
+
+Enters: `util.func` on tensors, linalg and scf. Leaves: a host program of `flow.dispatch` and `flow.tensor` ops, and a
+`flow.executable` for each kind of dispatch. The passes in order are in `pipeline.py`.
+"""
+
+from pyiree.compiler.ir.passes import register_passes
+
+register_passes(
+    {
+        "iree-abi-wrap-entry-points": "pyiree.compiler.flow.wrap_entry_points",
+        "iree-hal-assign-target-devices": "pyiree.compiler.flow.assign_target_devices",
+        "iree-dispatch-creation-form-dispatch-regions": "pyiree.compiler.flow.form_dispatch_regions",
+        "iree-flow-outline-dispatch-regions": "pyiree.compiler.flow.outline_dispatch_regions",
+        "iree-flow-convert-tensor-ops": "pyiree.compiler.flow.host_tensor_ops",
+    }
+)

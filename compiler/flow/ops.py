@@ -55,7 +55,7 @@ class DispatchRegionOp(Op, name="flow.dispatch.region"):
     result_dims: Variadic[index]
     workload: Variadic[index]
     body: Region
-    results_: Results[AnyType]
+    results: Results[AnyType]
     traits = (SingleBlock,)
 
     def print(self, printer: Any) -> None:
@@ -74,7 +74,7 @@ class DispatchRegionOp(Op, name="flow.dispatch.region"):
         types, dims = parse_shaped_types(parser, "(", ")")
         attributes = parser.parse_optional_attr_dict_with_keyword()
         body = parser.parse_region(op_class=cls)
-        return cls(dims, workload, body, results_=types, attributes=attributes)
+        return cls(dims, workload, body, results=types, attributes=attributes)
 
 
 class ReturnOp(Op, name="flow.return"):
@@ -83,7 +83,7 @@ class ReturnOp(Op, name="flow.return"):
     flow.return %0, %1 : tensor<4xf32>, tensor<i32>
     """
 
-    operands_: Variadic[AnyType]
+    operands: Variadic[AnyType]
     traits = (Pure, ReturnLike, Terminator)
     format = "attr-dict ($operands^ `:` type($operands))?"
 
@@ -137,7 +137,7 @@ class DispatchOp(Op, name="flow.dispatch"):
     result_dims: Variadic[index]
     entry_points: Attr[ArrayAttr]
     tied_operands: OptionalAttr[ArrayAttr]
-    results_: Results[AnyType]
+    results: Results[AnyType]
     format = (
         "custom<DispatchEntryPoints>($entry_points) (`[` $workload^ `]`)? `` `(` $arguments `)` attr-dict `:` "
         "custom<ShapedFunctionType>(ref($arguments), type($arguments), $argument_dims, type($results), "

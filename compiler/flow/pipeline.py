@@ -1,0 +1,13 @@
+"""The passes of the flow phase, in order."""
+
+PASSES = (
+    "iree-abi-wrap-entry-points",
+    "iree-hal-assign-target-devices",
+    "canonicalize",
+    "cse",
+    "iree-dispatch-creation-form-dispatch-regions",
+    "iree-flow-outline-dispatch-regions",
+    "iree-flow-convert-tensor-ops",
+    "canonicalize",
+    "cse",
+)
