@@ -174,7 +174,7 @@ def _as_list(results: Any) -> list[Any]:
     return list(results) if isinstance(results, (tuple, list)) else [results]
 
 
-def of_callers_kind(function: Callable[..., Any]) -> Callable[..., Any]:
+def of_callers_kind(function: Any) -> Callable[..., Any]:
     """A function of device arrays as one that takes any kind of array and gives the kind it was given."""
 
     def call(*args: Any) -> Any:
@@ -182,8 +182,7 @@ def of_callers_kind(function: Callable[..., Any]) -> Callable[..., Any]:
         as_jax = bool(kinds & {ArrayImpl, PRNGKeyArray})
         if Array in kinds and not as_jax:
             return function(*args)
-        arrays = [leaf if isinstance(leaf, np.ndarray) else _to_numpy(leaf) for leaf in args]
-        results = [np.asarray(result) for result in _as_list(function(*arrays))]
+        results = function.call_numpy([leaf if isinstance(leaf, np.ndarray) else _to_numpy(leaf) for leaf in args])
         if as_jax:
             results = [put_on_device(array, shaped_array(array.shape, array.dtype)) for array in results]
         return results[0] if len(results) == 1 else tuple(results)

@@ -35,7 +35,12 @@ class Options(NamedTuple):
         from pyiree.compiler.pipeline import CompileOptions
 
         return CompileOptions(
-            target_cpu=self.cpu, object_cache=None if disk is None else disk.objects, **dict(self.extra)
+            target_cpu=self.cpu,
+            object_cache=None if disk is None else disk.objects,
+            dump_dir=config.dump,
+            print_ir_after=config.print_after,
+            verify_each=config.verify,
+            **dict(self.extra),
         )
 
 

@@ -201,10 +201,11 @@ class Compiled(Stage):
     def _program(self) -> Callable[[list[Any]], list[Any]]:
         function = self._lowered._function
         constants = [(constant.shape, constant.dtype) for constant in function.constants]
-        return self._main.bind(
+        program = self._main.bind(
             constants + [numpy_type(aval) for aval in function.in_avals],
             [numpy_type(aval) for aval in function.out_avals],
         )
+        return program.entry
 
     def _check(self, tree: Any, leaves: list[Any]) -> None:
         name = self._lowered._function.name

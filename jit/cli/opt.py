@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyiree.cli.output import CommandError, print_rows, read, write
+from pyiree.program import options_for
 
 
 def opt(
@@ -15,7 +16,9 @@ def opt(
 ) -> None:
     """Runs passes on the one file among `words` (standard input if there is none)."""
     from pyiree.compiler import pipeline
-    from pyiree.compiler.ir import passes
+    from pyiree.compiler.ir.parser import parse_module
+    from pyiree.compiler.ir.passes import PassContext, PassManager
+    from pyiree.compiler.ir.printer import print_operation
 
     if list_passes:
         rows = [(item.name, item.summary) for item in pipeline.registered_passes()]
@@ -27,7 +30,11 @@ def opt(
         raise CommandError(f"opt takes one file, not {len(files)}: {', '.join(files)}")
     if pass_pipeline is not None and flags:
         raise CommandError("give passes as flags or as --pass-pipeline, not both")
-    write(
-        output,
-        passes.run_on_text(read(files[0] if files else "-").decode(), pass_pipeline or flags, print_after),
+    source = files[0] if files else "-"
+    module = parse_module(read(source).decode(), source, verify=True)
+    watched = tuple((print_after or "").split(",")) if print_after else ()
+    context = PassContext(
+        options=options_for().compile_options(None), verify_each=True, print_ir_after="all" in watched or watched
     )
+    PassManager(pass_pipeline if pass_pipeline is not None else flags).run(module, context)
+    write(output, print_operation(module))

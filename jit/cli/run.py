@@ -16,7 +16,11 @@ from pyiree.cli.tensors import format_tensor, parse_tensor
 def run(module: Path, function: str, inputs: list[str], outputs: list[str], device: str, as_json: bool) -> None:
     """Calls the function once; results are printed unless `outputs` says where they go."""
     call = _function(module, function, device)
-    results = _as_list(call(*[parse_tensor(text) for text in inputs]))
+    arguments = [parse_tensor(text) for text in inputs]
+    try:
+        results = _as_list(call(*arguments))
+    except TypeError as error:  # too few arguments, or too many
+        raise CommandError(str(error)) from None
     arrays = [np.asarray(result) for result in results]
     if outputs and len(outputs) != len(arrays):
         raise CommandError(f"--output is given {len(outputs)} times for {len(arrays)} results")
