@@ -386,10 +386,7 @@ class AttributeParser(TokenStream):
         """An attribute if one is next."""
         kind, token = self.kind, self.token
         if kind == "STRING":
-            value = StringAttr(self.parse_string())
-            if self.at(":"):
-                raise self.error("string attributes with a type are not supported")
-            return value
+            return StringAttr(self.parse_string())
         if kind == "NUMBER" or (token == "-" and kind == "PUNCT"):
             return self.parse_number_attribute(type)
         if kind == "SYMBOL":

@@ -268,6 +268,17 @@ class Region:
         self.blocks.extend(other.blocks)
         other.blocks = []
 
+    def move_blocks_before(self, block: Block) -> None:
+        """Moves all blocks of this region to just before `block`, in its region."""
+        target = block.region
+        if target is None:
+            raise ValueError("the block is in no region")
+        at = target.blocks.index(block)
+        for moved in self.blocks:
+            moved.region = target
+        target.blocks[at:at] = self.blocks
+        self.blocks = []
+
     def clone_into(self, target: Region, mapping: dict[Any, Any]) -> None:
         """Appends copies of the blocks to `target`; see `Operation.clone` for `mapping`."""
         self._clone_blocks(target, mapping)

@@ -10,6 +10,7 @@ A field named `in_` stands for the MLIR name `in`.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Sequence
 from operator import attrgetter
@@ -273,7 +274,7 @@ class OpMeta(type):
         values.update(defaults)
         cls._specs, cls._defaults = mine, defaults
         cls._format_code = None
-        cls.definition = _build_definition(cls, specs, values)
+        _build_definition(cls, specs, values)
         same = SameOperandsAndResultType in cls.traits and not hasattr(cls, "infer_types")
         cls.definition.same_result_type = same
         if "name" in cls.__dict__:
@@ -281,11 +282,8 @@ class OpMeta(type):
 
 
 def _evaluate_annotations(cls: Any) -> dict[str, Any]:
-    annotations = cls.__dict__.get("__annotations__")
-    if annotations is None:
-        annotations = getattr(cls, "__annotations__", {}) if sys.version_info >= (3, 14) else {}
     found = {}
-    for field, annotation in annotations.items():
+    for field, annotation in inspect.get_annotations(cls).items():
         if isinstance(annotation, str):
             if annotation.startswith("ClassVar"):
                 continue
@@ -311,7 +309,7 @@ def _any_type() -> Any:
     return AnyType
 
 
-def _build_definition(cls: Any, specs: dict[str, Any], values: dict[str, Any]) -> OpDefinition:
+def _build_definition(cls: Any, specs: dict[str, Any], values: dict[str, Any]) -> None:
     definition = OpDefinition(cls.name)
     for field, spec in specs.items():
         if isinstance(spec, ValueSpec):
@@ -327,6 +325,7 @@ def _build_definition(cls: Any, specs: dict[str, Any], values: dict[str, Any]) -
         else:
             definition.successors.append(RegionOrSuccessorField(field, spec.variadic, len(definition.successors)))
     definition.finish()
+    cls.definition = definition
     for fields, slot in ((definition.operands, "_operands"), (definition.results, "_results")):
         for field in fields:
             read = _value_getter(fields, field, slot)
@@ -338,7 +337,6 @@ def _build_definition(cls: Any, specs: dict[str, Any], values: dict[str, Any]) -
         _set_accessor(cls, field.python_name, _block_list_accessor(field, "regions"), definition.regions)
     for field in definition.successors:
         _set_accessor(cls, field.python_name, _block_list_accessor(field, "_successors"), definition.successors)
-    return definition
 
 
 def _set_accessor(cls: Any, name: str, accessor: property, fields: Sequence[Any]) -> None:
@@ -347,6 +345,9 @@ def _set_accessor(cls: Any, name: str, accessor: property, fields: Sequence[Any]
         alone = len(fields) == 1
         covers = name in _COVERING and alone and getattr(fields[0], "arity", VARIADIC) == VARIADIC
         if covers or (name == "result" and alone and fields[0].arity == ONE):
+            return
+        if name == "result" and fields is cls.definition.results:
+            setattr(cls, name, accessor)
             return
         raise TypeError(f"{cls.__name__}.{name}: every op has '{name}'; call the field '{name}_'")
     setattr(cls, name, accessor)

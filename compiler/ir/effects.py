@@ -50,4 +50,4 @@ def is_removable(op: Operation) -> bool:
 
 def is_dead(op: Operation) -> bool:
     """Whether the op is unused and may go."""
-    return not any([result._uses for result in op._results]) and is_removable(op)
+    return not any(result._uses for result in op._results) and is_removable(op)

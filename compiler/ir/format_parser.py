@@ -64,6 +64,35 @@ class OptionalList:
     clauses: list[list[Any]]
 
 
+class Spacing:
+    """Decides where MLIR puts spaces: before most things, but not around brackets nor before commas."""
+
+    def __init__(self, space: bool, punctuation: bool) -> None:
+        self.space = space
+        self.punctuation = punctuation
+
+    def literal(self, value: str) -> str:
+        """The literal with the space before it; a literal that is a space, empty or a new line steers only."""
+        if value in ("", " ", "\\n"):
+            self.space, self.punctuation = False, value == ""
+            return "\n" if value == "\\n" else value
+        before = " " if self.space and self._wants_space_before(value) else ""
+        self.space = len(value) != 1 or value[0] not in "<({["
+        self.punctuation = value[0] != "_" and not value[0].isalpha()
+        return before + value
+
+    def element(self) -> str:
+        """The space before something that is not a literal."""
+        before = " " if self.space or not self.punctuation else ""
+        self.space, self.punctuation = True, False
+        return before
+
+    def _wants_space_before(self, value: str) -> bool:
+        if len(value) != 1 and value != "->":
+            return True
+        return value[0] not in (">)}]," if self.punctuation else "<>(){}[],")
+
+
 class FormatError(ValueError):
     """The format string is malformed or names what the op does not have."""
 
@@ -80,9 +109,7 @@ def parse_format(text: str) -> list[Any]:
         tokens.append((kind, match.group(kind)))
         position = match.end()
     tokens.append(("end", ""))
-    reader = _Reader(tokens)
-    elements = reader.elements(("end",))
-    return elements
+    return _Reader(tokens).elements(("end",))
 
 
 class _Reader:

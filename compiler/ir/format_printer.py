@@ -18,6 +18,7 @@ from pyiree.compiler.ir.format_parser import (
     Literal,
     OptionalGroup,
     OptionalList,
+    Spacing,
     Variable,
 )
 from pyiree.compiler.ir.quoting import quote, symbol_text
@@ -43,7 +44,7 @@ class FormatPrinter:
     def __init__(self, cls: Any, elements: list[Any]) -> None:
         self.cls = cls
         self.definition: OpDefinition = cls.definition
-        self.space, self.punctuation = True, False
+        self.spacing = Spacing(True, False)
         #: Attributes that the format writes itself, so that attr-dict leaves them out.
         self.written: set[str] = set()
         #: Attribute fields that are written as a bare presence, by the literal of their group.
@@ -88,7 +89,7 @@ class FormatPrinter:
         fixed = ""
         for element in elements:
             if isinstance(element, Literal):
-                fixed += self.literal_text(element.text)
+                fixed += self.spacing.literal(element.text)
                 continue
             if isinstance(element, OptionalGroup | OptionalList):
                 # Whether a space is due is decided by what the group begins with.
@@ -102,37 +103,16 @@ class FormatPrinter:
                     pieces.append(_emit_text(fixed))
                     fixed = ""
                 pieces.append(self.print_attr_dict(element.name.endswith("keyword")))
-                self.punctuation = False
-                self.space = True
+                self.spacing.space, self.spacing.punctuation = True, False
                 continue
             if element_name(element) in self.silent_units:
                 continue
-            if self.space or not self.punctuation:
-                fixed += " "
-            self.space, self.punctuation = True, False
+            fixed += self.spacing.element()
             pieces.extend(_merge(fixed, self.print_element(element)))
             fixed = ""
         if fixed:
             pieces.append(_emit_text(fixed))
         return pieces
-
-    def literal_text(self, value: str) -> str:
-        """The literal with the space that MLIR puts before it."""
-        if value == "":
-            self.space, self.punctuation = False, True
-            return ""
-        if value == " ":
-            self.space, self.punctuation = False, False
-            return " "
-        if value == "\\n":
-            self.space, self.punctuation = False, False
-            return "\n"
-        before = ""
-        if self.space and _wants_space_before(value, self.punctuation):
-            before = " "
-        self.space = len(value) != 1 or value[0] not in "<({["
-        self.punctuation = value[0] != "_" and not value[0].isalpha()
-        return before + value
 
     def print_attr_dict(self, keyword: bool) -> Emit:
         written = frozenset(self.written)
@@ -141,9 +121,9 @@ class FormatPrinter:
     def print_group(self, group: Any) -> Emit:
         if isinstance(group, OptionalList):
             clauses = []
-            space, punctuation = self.space, self.punctuation
+            space, punctuation = self.spacing.space, self.spacing.punctuation
             for clause in group.clauses:
-                self.space, self.punctuation = space, punctuation
+                self.spacing = Spacing(space, punctuation)
                 present = self.any_present(clause)
                 clauses.append((present, self.printer(clause)))
 
@@ -314,12 +294,6 @@ def _emit_text(text: str) -> Emit:
 
 def _merge(fixed: str, piece: Emit) -> list[Emit]:
     return [_emit_text(fixed), piece] if fixed else [piece]
-
-
-def _wants_space_before(value: str, after_punctuation: bool) -> bool:
-    if len(value) != 1 and value != "->":
-        return True
-    return value[0] not in (">)}]," if after_punctuation else "<>(){}[],")
 
 
 def _needs_terminator(op: Any) -> bool:

@@ -151,8 +151,9 @@ def _group_step(compiler: Any, group: OptionalGroup) -> Read:
 def _list_step(compiler: Any, group: OptionalList) -> Read:
     clauses = []
     for clause in group.clauses:
-        units = [compiler.field(e.name).name for e in clause if isinstance(e, Variable) and is_unit(compiler.definition, e)]
-        spoken = [e for e in clause if not (isinstance(e, Variable) and is_unit(compiler.definition, e))]
+        silent = [e for e in clause if isinstance(e, Variable) and is_unit(compiler.definition, e)]
+        units = [compiler.field(e.name).name for e in silent]
+        spoken = [e for e in clause if e not in silent]
         clauses.append((_presence_test(compiler, spoken[0]), _steps(compiler, spoken), units))
 
     def read(parser: Any, parts: Parts) -> None:

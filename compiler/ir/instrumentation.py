@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pyiree.compiler.ir.core import Operation
+from pyiree.compiler.ir.printer import print_operation
 
 PIPELINE_LINE = "// pyiree-pipeline: "
 
@@ -35,7 +36,7 @@ class Instrumentation:
         if _wanted(self.context.print_ir_before, name):
             self._print(f"// -----// IR before {name} //----- //\n", op)
         if self.context.crash_reproducer or self.dump_dir is not None:
-            self._before = (name, remaining, _full_text(op))
+            self._before = (name, remaining, self._snapshot(op))
 
     def after_pass(self, name: str, op: Operation, seconds: float) -> None:
         """Called after a pass that succeeded."""
@@ -70,6 +71,10 @@ class Instrumentation:
         path.write_text(content)
         error.add_note(f"the IR before it and the remaining pipeline are in {path}")
 
+    def _snapshot(self, op: Operation) -> str:
+        # Asked for by name, a reproducer is complete; one that falls out of dumping need not hold the weights.
+        return print_operation(op, elide_large_constants=False if self.context.crash_reproducer else 4096)
+
     def _print(self, header: str, op: Operation) -> None:
         stream = self.context.print_to or sys.stderr
         stream.write(header + _text(op))
@@ -91,16 +96,8 @@ def _wanted(names: Any, name: str) -> bool:
 
 
 def _text(op: Operation) -> str:
-    from pyiree.compiler.ir.printer import print_operation
-
     text = print_operation(op, elide_large_constants=True)
     return text if text.endswith("\n") else text + "\n"
-
-
-def _full_text(op: Operation) -> str:
-    from pyiree.compiler.ir.printer import print_operation
-
-    return print_operation(op)
 
 
 def read_reproducer(text: str) -> str | None:

@@ -13,6 +13,7 @@ from pyiree.compiler.ir.format_parser import (
     FormatError,
     Literal,
     OptionalGroup,
+    Spacing,
     Variable,
     parse_format,
 )
@@ -27,25 +28,23 @@ def _elements(cls: Any) -> list[Any]:
 def print_parameters(value: Any, printer: Any) -> str:
     """What follows the mnemonic."""
     out: list[str] = []
-    _print(type(value), _elements(type(value)), value, printer, out)
+    _print(type(value), _elements(type(value)), value, printer, out, Spacing(False, True))
     return "".join(out)
 
 
-def _print(cls: Any, elements: list[Any], value: Any, printer: Any, out: list[str]) -> None:
+def _print(cls: Any, elements: list[Any], value: Any, printer: Any, out: list[str], spacing: Spacing) -> None:
     for element in elements:
         if isinstance(element, Literal):
-            text = element.text
-            if text and text not in "<>()[],: " and out and out[-1][-1:] not in ("<", "(", "[", " "):
-                text = " " + text
-            out.append(f"{text} " if text in (",", ":", "=") or text.strip().isidentifier() else text)
+            out.append(spacing.literal(element.text))
         elif isinstance(element, Variable):
-            out.append(parameter_text(cls.kinds()[element.name], getattr(value, element.name), printer) or "")
+            text = parameter_text(cls.kinds()[element.name], getattr(value, element.name), printer) or ""
+            out.append(spacing.element() + text)
         elif isinstance(element, OptionalGroup):
             present = getattr(value, element.anchor.name) not in (None, (), False)
-            _print(cls, element.elements if present else element.otherwise, value, printer, out)
+            _print(cls, element.elements if present else element.otherwise, value, printer, out, spacing)
         elif isinstance(element, Directive) and element.name == "params":
             texts = [parameter_text(cls.kinds()[n], getattr(value, n), printer) or "" for n in cls.parameters]
-            out.append(", ".join(texts))
+            out.append(spacing.element() + ", ".join(texts))
         else:
             raise FormatError(f"{cls.__name__}.format: '{element}' is not supported in types and attributes")
 

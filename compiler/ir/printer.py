@@ -7,6 +7,7 @@ so names are given as regions are entered and taken back as they are left.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -16,6 +17,7 @@ from pyiree.compiler.ir.core import Block, Operation, Region, Value
 from pyiree.compiler.ir.format import compile_format
 from pyiree.compiler.ir.location import UNKNOWN, Location
 from pyiree.compiler.ir.quoting import symbol_text
+from pyiree.compiler.ir.traits import IsolatedFromAbove
 from pyiree.compiler.ir.types import FunctionType, Type, i32
 
 
@@ -115,8 +117,11 @@ class Printer(AttributePrinter):
 
     def _free_operands(self, op: Operation) -> None:
         """Values of the outside still need names when a part of a program is printed."""
+        if op.block is None or IsolatedFromAbove in op.traits:
+            return
         inside = {r for nested in op.walk() for r in nested._results}
-        inside.update(a for nested in op.walk() for region in nested.regions for b in region.blocks for a in b.arguments)
+        for nested in op.walk():
+            inside.update(a for region in nested.regions for block in region.blocks for a in block.arguments)
         for nested in op.walk():
             for value in nested._operands:
                 if value not in inside and value not in self._names:
@@ -159,7 +164,7 @@ class Printer(AttributePrinter):
             return
         # A hint at a later result starts a pack of its own there.
         starts = [0] + [i for i in range(1, len(results)) if hints and hints[i]] + [len(results)]
-        for start, end in zip(starts, starts[1:]):
+        for start, end in itertools.pairwise(starts):
             hint = _clean(hints[start]) if hints and hints[start] else ""
             name = "%" + self._unique(hint)
             if end - start == 1:

@@ -46,9 +46,14 @@ def load_dialect(name: str) -> bool:
     # A dialect whose module does not exist is as good as not registered: its text parses in generic form only.
     if modules is None or not all(_module_exists(module) for module in modules):
         return False
+    # Marked first, because a dialect's own module may ask for it; taken back if its import fails.
     _loaded_dialects.add(name)
-    for module in modules:
-        importlib.import_module(module)
+    try:
+        for module in modules:
+            importlib.import_module(module)
+    except BaseException:
+        _loaded_dialects.discard(name)
+        raise
     return True
 
 

@@ -30,7 +30,8 @@ def _check_same_operands_and_result_type(op: Any) -> None:
     types = {v.type for v in op.operands} | {r.type for r in op.results}
     if len(types) > 1:
         found = ", ".join(map(str, [*op.operand_types, *op.result_types]))
-        raise VerifyError(f"'{op.name}' requires the same type for all operands and results, found {found}", op.location)
+        message = f"'{op.name}' requires the same type for all operands and results, found {found}"
+        raise VerifyError(message, op.location)
 
 
 def _check_same_operand_types(op: Any) -> None:
@@ -42,7 +43,7 @@ def _check_same_operand_types(op: Any) -> None:
 def _check_elementwise_shapes(op: Any) -> None:
     shapes = {getattr(v.type, "shape", None) for v in (*op.operands, *op.results)}
     ranks = {None if s is None else len(s) for s in shapes}
-    dims = [set(d for d in column if d is not None) for column in zip(*shapes)] if None not in shapes else []
+    dims = [{d for d in column if d is not None} for column in zip(*shapes)] if None not in shapes else []
     if len(ranks) > 1 or any(len(d) > 1 for d in dims):
         found = ", ".join(map(str, [*op.operand_types, *op.result_types]))
         raise VerifyError(f"'{op.name}' requires operands and results of one shape, found {found}", op.location)

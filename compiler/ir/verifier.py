@@ -247,7 +247,8 @@ def _raise_invisible(op: Operation, value: Any) -> None:
     index = op._operands.index(value)
     definer = value.defining_op
     if definer is not None and definer.block is None:
-        raise VerifyError(f"operand {index} of '{op.name}' is a result of '{definer.name}', which was erased", op.location)
+        message = f"operand {index} of '{op.name}' is a result of '{definer.name}', which was erased"
+        raise VerifyError(message, op.location)
     for around in op.ancestors():
         if IsolatedFromAbove in around.traits:
             if not _is_inside(value, around):

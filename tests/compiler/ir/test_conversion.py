@@ -86,6 +86,7 @@ def test_casts_stand_where_a_side_is_not_converted(split, t):
                 return False
             made = rewriter.insert(UnregisteredOp("y.step", adaptor.operands, converter.convert_types(op.result_types)))
             rewriter.replace_op(op, [list(made.results)])
+            return True
 
     target.add_illegal_dialect("x")
     apply_partial_conversion(module, target, [*patterns, ConvertStep()], converter)
@@ -136,12 +137,14 @@ def test_patterns_may_produce_ops_that_are_converted_in_turn(t):
             if op.name != "a.op":
                 return False
             rewriter.replace_op(op, rewriter.insert(UnregisteredOp("b.op", adaptor.operands, op.result_types)))
+            return True
 
     class Second(ConversionPattern):
         def convert(self, op, adaptor, rewriter):
             if op.name != "b.op":
                 return False
             rewriter.replace_op(op, rewriter.insert(UnregisteredOp("c.op", adaptor.operands, op.result_types)))
+            return True
 
     module = parse_module('%0 = "a.op"() : () -> i32\n%1 = "a.op"(%0) : (i32) -> i32\n"c.use"(%1) : (i32) -> ()')
     target = ConversionTarget().add_legal_dialect("c").add_illegal_dialect("a", "b")
@@ -177,6 +180,52 @@ def test_a_dropped_result_that_is_still_read_is_an_error():
         apply_partial_conversion(module, target, [Drop()])
 
 
+def test_a_root_inside_a_module_is_converted_itself(split, t):
+    converter, target, patterns = split
+    module = parse_module("t.func @f(%a: !t.box<i32>) -> () { return }\nt.func @g(%a: !t.box<i32>) -> () { return }")
+    apply_partial_conversion(module.body_block.first_op, target, patterns, converter)
+    verify(module)
+    first, second = (op.function_type.inputs for op in module.walk_type(t.FuncOp))
+    assert first == (t.ResourceType("external"), T.index) and second == (t.BoxType(T.i32),)
+
+
+def test_structured_to_branches(t):
+    """A pattern that splits blocks and moves ops; what it moved is converted too."""
+
+    class Flatten(ConversionPattern, op=t.ScopeOp):
+        def convert(self, op, adaptor, rewriter):
+            rest = op.block.split_before(op)
+            for result in op.results:
+                rest.add_argument(result.type)
+            before, body = rest.region.blocks[rest.region.blocks.index(rest) - 1], op.body.entry
+            op.body.move_blocks_before(rest)
+            rewriter.move_to_end(before)
+            rewriter.insert(t.BranchOp([], body))
+            end = body.terminator
+            rewriter.move_before(end)
+            rewriter.insert(t.BranchOp(list(end.operands), rest))
+            rewriter.erase_op(end)
+            rewriter.replace_op(op, [[a] for a in rest.arguments])
+
+    module = parse_module(
+        """
+        t.func @f(%a: i32) -> (i32) {
+          %0 = scope -> i32 {
+            %1 = t.scope -> i32 { %2 = t.add %a, %a : i32
+              t.yield %2 : i32 }
+            t.yield %1 : i32
+          }
+          %3 = add %0, %0 : i32
+          return %3 : i32
+        }
+        """
+    )
+    apply_partial_conversion(module, ConversionTarget().add_illegal(t.ScopeOp), [Flatten()])
+    verify(module)
+    names = [op.name for op in module.walk()]
+    assert "t.scope" not in names and names.count("t.br") == 4 and "t.yield" not in names
+
+
 def test_recursive_legality(t):
     module = parse_module("t.scope { %0 = t.constant 1 : i32\n t.yield }")
     target = ConversionTarget().add_illegal(t.ConstantOp).add_recursively_legal(t.ScopeOp)
@@ -184,7 +233,8 @@ def test_recursive_legality(t):
 
 
 def test_converted_types_of_function_types(t):
-    converter = TypeConverter().add(T.FloatType, lambda f: T.f32).add(T.FloatType, lambda f: T.bf16 if f is T.f16 else None)
+    converter = TypeConverter().add(T.FloatType, lambda f: T.f32)
+    converter.add(T.FloatType, lambda f: T.bf16 if f is T.f16 else None)
     assert converter.convert_function_type(FunctionType([T.f16, T.i32], [T.f64])) is FunctionType(
         [T.bf16, T.i32], [T.f32]
     )

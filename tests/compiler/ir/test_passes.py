@@ -128,7 +128,7 @@ def test_printing_and_timing(module):
 
 def test_verification_after_each_pass(module):
     run_passes(module.clone(), "test-break")
-    with pytest.raises(VerifyError, match="a block of 't.func' is empty") as error:
+    with pytest.raises(VerifyError, match=r"a block of 't\.func' is empty") as error:
         run_passes(module, "test-break", PassContext(verify_each=True))
     assert "in pass 'test-break'" in error.value.__notes__
 

@@ -113,7 +113,8 @@ def test_inlining_a_block(t):
 
     module = parse_module(
         '%x = "x.y"() : () -> i32\n'
-        "%0 = t.scope -> i32 { %1 = t.scope -> i32 { %2 = t.add %x, %x : i32\n t.yield %2 : i32 }\n t.yield %1 : i32 }\n"
+        "%0 = t.scope -> i32 { %1 = t.scope -> i32 { %2 = t.add %x, %x : i32\n t.yield %2 : i32 }\n"
+        " t.yield %1 : i32 }\n"
         '"x.use"(%0) : (i32) -> ()'
     )
     apply_patterns_greedily(module, [Inline()])

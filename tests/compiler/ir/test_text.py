@@ -91,7 +91,7 @@ def test_clone_is_equal_and_separate():
     copy = module.clone()
     verify(copy)
     assert structurally_equal(module, copy)
-    inner = {op for op in module.walk()}
+    inner = set(module.walk())
     assert not any(op in inner for op in copy.walk())
     assert all(v.defining_op not in inner for op in copy.walk() for v in op.operands if v.defining_op)
 
@@ -154,18 +154,26 @@ func.func @f(%arg0: i32, %m: memref<4xf32, strided<[1], offset: ?>>) -> (i32, f3
 IREE_ATTRIBUTES = """
 "x.y"() {
   a = dense<[1,2]> : tensor<2xui8>, b = dense<3.0>:vector<4xf64>, s = dense<(1,2)> : tensor<2xcomplex<i32>>,
-  "a b" = 1, c = [1,2.0, 3:i32, f32, true], d = array<i1: true, false>, e = array<f32: 1.0, 0.1>, f = @a::@"b c", g = {},
+  "a b" = 1, c = [1,2.0, 3:i32, f32, true], d = array<i1: true, false>, e = array<f32: 1.0, 0.1>, f = @a::@"b c",
+  g = {},
   i=affine_map<(d0)[s0]->(d0 mod 2 + s0*3 - 4, d0 floordiv 8, -d0 ceildiv s0, -(d0 + s0), 3 - d0 * 2)>,
   j = affine_set<(d0):(d0 - 1>=0, d0==3)>, k = array<i64>, "0m", n=-5, o=1.0e-3, p=affine_map<()->()>,
   q=affine_map<()[s0]->(s0,1)>, r=unit, u = dense<true> : tensor<300xi1>, v = dense<> : tensor<0x4xf32>,
   w = dense<[[1.0, 0x7FC00000], [-0.0, 1.0e20]]> : tensor<2x2xf32>, x = dense<[1,2,-3]> : tensor<3xi4>,
   t0 = tensor<*xf32>, t1 = memref<*xi8, 1>, t2 = memref<2x?xf32, affine_map<(d0, d1) -> (d1, d0)>, 3 : i32>,
-  t3 = vector<4x[8]xf32>, t4 = tuple<i32, (i32) -> ((f32) -> ())>, t5 = none, t6 = tensor<4xi32, "enc">, t7 = f8E4M3FN,
+  t3 = vector<4x[8]xf32>, t4 = tuple<i32, (i32) -> ((f32) -> ())>, t5 = none,
+  t6 = tensor<4xi32, "enc">,
+  t7 = f8E4M3FN,
   t8 = complex<bf16>, t9 = () -> ()
 } : () -> ()
 """
 
-FLOATS = ["1.234567", "3.14159274", "1.23456e+5", "123456.7", "1.234567e+20", "1.234567e-20", "-0.0", "0.1", "0.333333333333333333", "16777216.0", "33554431.0", "0.00012345678", "1234.5678", "3.4e38", "0.012345678", "12345678.0", "1.17549435E-38", "0.001953125", "1.0e-7", "65504.0", "0.0", "-1.5", "9.999999e22", "2.5e-3", "7.0e10", "100000.0", "1000000.0"]
+FLOATS = [
+    "1.234567", "3.14159274", "1.23456e+5", "123456.7", "1.234567e+20", "1.234567e-20", "-0.0", "0.1",
+    "0.333333333333333333", "16777216.0", "33554431.0", "0.00012345678", "1234.5678", "3.4e38", "0.012345678",
+    "12345678.0", "1.17549435E-38", "0.001953125", "1.0e-7", "65504.0", "0.0", "-1.5", "9.999999e22",
+    "2.5e-3", "7.0e10", "100000.0", "1000000.0",
+]  # fmt: skip
 
 
 def _check_with_iree(iree_opt, text):
@@ -182,6 +190,13 @@ def test_a_program_prints_as_in_iree(iree_opt):
 
 def test_attributes_and_types_print_as_in_iree(iree_opt):
     _check_with_iree(iree_opt, IREE_ATTRIBUTES)
+
+
+def test_locations_are_read_by_iree(iree_opt):
+    module = parse_module(IREE_PROGRAM, "a.mlir")
+    there = parse_module(iree_opt(print_operation(module, debug_info=True), "--mlir-print-debuginfo"), "b.mlir")
+    assert [op.location for op in there.walk()] == [op.location for op in module.walk()]
+    assert structurally_equal(module, there)
 
 
 def test_floats_print_as_in_iree(iree_opt):
