@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pyiree.compiler.dialects.linalg_canonicalization import GENERIC_PATTERNS
 from pyiree.compiler.dialects.linalg_interface import (
     PARALLEL,
     REDUCTION,
@@ -49,6 +50,7 @@ class GenericOp(LinalgOp, name="linalg.generic"):
     library_call: OptionalStringProp
     body: Region
     traits = (SingleBlock,)
+    canonicalize_patterns = GENERIC_PATTERNS
 
     def maps(self) -> tuple[AffineMap, ...]:
         return self.indexing_maps.value

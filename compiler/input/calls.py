@@ -8,7 +8,7 @@ from pyiree.compiler.input.converter import Converter, converts
 from pyiree.compiler.input.values import Lazy
 
 #: Custom calls that only say where values live or how they are laid out.
-_ANNOTATIONS = frozenset(
+ANNOTATIONS = frozenset(
     {"Sharding", "annotate_device_placement", "SPMDFullToShardShape", "SPMDShardToFullShape", "LayoutConstraint"}
 )
 
@@ -26,6 +26,6 @@ def _composite(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
 @converts("stablehlo.custom_call")
 def _custom_call(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     target = op.attributes["call_target_name"].value
-    if target in _ANNOTATIONS:
+    if target in ANNOTATIONS:
         return operands
     raise c.emitter.unsupported(op, f"@{target}")

@@ -21,6 +21,7 @@ from pyiree.compiler.ir.affine import AffineDim, AffineMap
 from pyiree.compiler.ir.attributes import ArrayAttr, Attribute, DenseArrayAttr, FloatAttr, IntegerAttr
 from pyiree.compiler.ir.core import Block, Operation, Region, Value
 from pyiree.compiler.ir.location import UNKNOWN, Location
+from pyiree.compiler.ir.rewrite import constant_value
 from pyiree.compiler.ir.types import FloatType, TensorType, Type, i1, i32, i64, index
 
 PARALLEL, REDUCTION = "parallel", "reduction"
@@ -150,8 +151,16 @@ class Emitter:
         return self.emit(name, (x,), (x.type,)).results[0]
 
     def binary(self, name: str, x: Value, y: Value) -> Value:
-        """An op of two operands and a result of their type."""
-        return self.emit(name, (x, y), (x.type,)).results[0]
+        """An op of two operands and a result of their type; with a constant it may be one of them (`x * 1`)."""
+        op = self.make(name, (x, y), (x.type,))
+        constants = [constant_value(x), constant_value(y)]
+        if constants != [None, None]:
+            folded = op.fold(constants) if hasattr(op, "fold") else None
+            if folded is not None and folded[0] in (x, y):
+                op.drop_all_references()
+                return folded[0]
+        self.block.append(op)
+        return op.results[0]
 
     def cast(self, name: str, x: Value, type: Type) -> Value:
         """An op of one operand and a result of another type."""

@@ -6,14 +6,17 @@ import functools
 import importlib
 
 FAMILIES = (
+    "bitcasts",
     "calls",
     "contractions",
     "control_flow",
+    "convolutions",
     "indexing",
     "reductions",
     "scatter",
     "shapes",
     "sorting",
+    "windows",
 )
 
 

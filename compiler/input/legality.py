@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyiree.compiler.errors import UnsupportedError
+from pyiree.compiler.input.calls import ANNOTATIONS
 from pyiree.compiler.input.converter import CONVERSIONS, EXPANDED_CHLO, TERMINATORS
 from pyiree.compiler.input.import_mlir import SourceReader
 from pyiree.compiler.input.scalars import SCALAR_LOWERINGS
@@ -39,8 +40,16 @@ ADVICE = {
 DEFAULT_ADVICE = "leave it outside of the compiled function, or use jax.jit for this one"
 
 
-def is_supported(name: str) -> bool:
-    """Whether an op of this name has a conversion."""
+def unsupported_name(op: Any) -> str | None:
+    """How to call an op that has no conversion (a custom call with its target), or None if it has one."""
+    name = op.name
+    if name == "stablehlo.custom_call":
+        target = op.attributes["call_target_name"].value
+        return None if target in ANNOTATIONS else f"{name} @{target}"
+    return None if _is_supported(name) else name
+
+
+def _is_supported(name: str) -> bool:
     if name in CONVERSIONS or name in SCALAR_LOWERINGS or name in TERMINATORS:
         return True
     dialect, _, short = name.partition(".")
@@ -51,13 +60,12 @@ def explain_unsupported(
     first: UnsupportedError, functions: dict[str, Any], reader: SourceReader
 ) -> UnsupportedError:
     """The error about all unsupported ops: those without a conversion, and the one that was just met."""
-    found = dict.fromkeys(
-        (op.name, user_line(op, reader)) for op in _walk(functions) if not is_supported(op.name)
-    )
+    named = ((unsupported_name(op), user_line(op, reader)) for op in _walk(functions))
+    found = dict.fromkeys((name, place) for name, place in named if name is not None)
     for name, place in first.ops:
         found.setdefault((name.strip(), place))
     listed = list(found)
-    advice = next((ADVICE[name] for name, _ in listed if name in ADVICE), DEFAULT_ADVICE)
+    advice = next((ADVICE[n] for n in [name.partition(" ")[0] for name, _ in listed] if n in ADVICE), DEFAULT_ADVICE)
     return UnsupportedError(listed, advice)
 
 

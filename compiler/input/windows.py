@@ -1,0 +1,172 @@
+"""`reduce_window`: running combinations as scans, other windows as reductions over the window's places.
+
+A window as long as its dimension, padded in full on one side, is a running sum (or maximum, …): `iree_linalg_ext.scan`
+is linear where the window is quadratic. Any other window becomes a generic that reduces over its places and reads the
+padded operand by `tensor.extract`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from pyiree.compiler.input.converter import Converter, converts
+from pyiree.compiler.input.emitter import PARALLEL, REDUCTION, projection
+from pyiree.compiler.input.import_mlir import Shaped
+from pyiree.compiler.input.reductions import initial
+from pyiree.compiler.input.shapes import pad, reverse
+from pyiree.compiler.input.values import Lazy, Tensor
+from pyiree.compiler.ir.attributes import IntegerAttr, bool_attr
+from pyiree.compiler.ir.core import Block, Region, Value
+from pyiree.compiler.ir.types import TensorType, i64, index
+
+
+def window_attribute(op: Any, name: str, count: int, default: int) -> list[int]:
+    """A list of one integer a dimension, or its default."""
+    return list(op.attributes[name]) if name in op.attributes else [default] * count
+
+
+def window_padding(op: Any, count: int) -> tuple[list[int], list[int]]:
+    """What is added in front of and behind each dimension."""
+    if "padding" not in op.attributes:
+        return [0] * count, [0] * count
+    pairs = np.asarray(op.attributes["padding"]).reshape(count, 2)
+    return [int(v) for v in pairs[:, 0]], [int(v) for v in pairs[:, 1]]
+
+
+@converts("stablehlo.reduce_window")
+def _reduce_window(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    half = len(operands) // 2
+    inputs, initials = operands[:half], operands[half:]
+    shape = inputs[0].shaped.shape
+    rank = len(shape)
+    window = list(op.attributes["window_dimensions"])
+    strides = window_attribute(op, "window_strides", rank, 1)
+    base_dilations = window_attribute(op, "base_dilations", rank, 1)
+    dilations = window_attribute(op, "window_dilations", rank, 1)
+    low, high = window_padding(op, rank)
+    results = [c.shaped(value) for value in op.results]
+    body = op.regions[0].blocks[0]
+    if 0 in results[0].shape:
+        return [Tensor(result, c.emitter.empty(result.type)) for result in results]
+    plain = half == 1 and all(n == 1 for n in (*strides, *base_dilations, *dilations)) and 0 not in shape
+    running = _running_dimension(shape, window, low, high) if plain else None
+    if running is not None:
+        dimension, backwards = running
+        return [_scan(c, inputs[0], initials[0], dimension, backwards, body, results[0])]
+    padded = [
+        _padded(c, value, start, low, high, base_dilations) for value, start in zip(inputs, initials)
+    ]
+    return _places(c, padded, initials, window, strides, dilations, body, results)
+
+
+def _running_dimension(
+    shape: Sequence[int], window: Sequence[int], low: Sequence[int], high: Sequence[int]
+) -> tuple[int, bool] | None:
+    """The one dimension along which the window sees all that came before (or after) each place."""
+    long = [d for d, size in enumerate(window) if size != 1]
+    if len(long) != 1 or any((low[d], high[d]) != (0, 0) for d in range(len(shape)) if d not in long):
+        return None
+    (d,) = long
+    if window[d] != shape[d]:
+        return None
+    if (low[d], high[d]) == (shape[d] - 1, 0):
+        return d, False
+    if (low[d], high[d]) == (0, shape[d] - 1):
+        return d, True
+    return None
+
+
+def _scan(
+    c: Converter, operand: Lazy, start: Lazy, dimension: int, backwards: bool, body: Any, result: Shaped
+) -> Lazy:
+    emitter = c.emitter
+    value = c.tensor(operand)
+    if backwards:
+        value = reverse(c, value, [dimension])
+    kept = tuple(n for i, n in enumerate(result.shape) if i != dimension)
+    row = Shaped(kept, result.element, TensorType(kept, result.element.type))
+    accumulator = initial(c, start, row)
+    block = Block([result.element.type] * 2)
+    with emitter.inside(block):
+        emitter.emit("iree_linalg_ext.yield", c.scalar_block(body, list(block.arguments)), ())
+    scan = emitter.emit(
+        "iree_linalg_ext.scan",
+        (value, emitter.empty(result.type), accumulator),
+        (result.type, row.type),
+        {"dimension": IntegerAttr(dimension, i64), "inclusive": bool_attr(True)},
+        (Region(block),),
+        (1, 2),
+    )
+    running = scan.results[0]
+    return Tensor(result, reverse(c, running, [dimension]) if backwards else running)
+
+
+def _padded(
+    c: Converter, value: Lazy, start: Lazy, low: Sequence[int], high: Sequence[int], dilations: Sequence[int]
+) -> Value:
+    """The operand with its padding and its holes, which hold the initial value."""
+    shape = tuple(
+        before + after + (max(0, (size - 1) * hole + 1) if size else 0)
+        for size, before, after, hole in zip(value.shaped.shape, low, high, dilations)
+    )
+    if shape == value.shaped.shape:
+        return c.tensor(value)
+    kind = value.shaped.element
+    padded = Shaped(shape, kind, TensorType(shape, kind.type))
+    return pad(c, value, start, low, high, [hole - 1 for hole in dilations], padded)
+
+
+def _places(
+    c: Converter,
+    padded: Sequence[Value],
+    initials: Sequence[Lazy],
+    window: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    body: Any,
+    results: Sequence[Shaped],
+) -> list[Lazy]:
+    emitter = c.emitter
+    rank = len(window)
+    wide = [d for d in range(rank) if window[d] != 1]
+    loops = rank + len(wide)
+    # Nothing but the shape of the window is read of this input: it tells how often its loops run.
+    extent = emitter.empty(TensorType([window[d] for d in wide], padded[0].type.element_type))  # type: ignore
+    starts = [initial(c, start, result) for start, result in zip(initials, results)]
+
+    def combine(arguments: list[Value]) -> list[Value]:
+        place = window_place(c, rank, wide, strides, dilations)
+        elements = [
+            emitter.emit("tensor.extract", (value, *place), (value.type.element_type,)).results[0]  # type: ignore
+            for value in padded
+        ]
+        return c.scalar_block(body, [*arguments[1:], *elements])
+
+    inputs = [(extent, projection(loops, tuple(range(rank, loops))))]
+    outputs = [(start, projection(loops, tuple(range(rank)))) for start in starts]
+    iterators = [PARALLEL] * rank + [REDUCTION] * len(wide)
+    generic = emitter.generic(inputs, outputs, iterators, combine)
+    return [Tensor(result, value) for result, value in zip(results, generic.results)]
+
+
+def window_place(
+    c: Converter, rank: int, wide: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+) -> list[Value]:
+    """Where a window's loops (those after the first `rank`) are in the padded operand."""
+    emitter = c.emitter
+    place = []
+    for d in range(rank):
+        at = _scaled(c, emitter.linalg_index(d), strides[d])
+        if d in wide:
+            within = _scaled(c, emitter.linalg_index(rank + wide.index(d)), dilations[d])
+            at = emitter.binary("arith.addi", at, within)
+        place.append(at)
+    return place
+
+
+def _scaled(c: Converter, value: Value, factor: int) -> Value:
+    if factor == 1:
+        return value
+    return c.emitter.binary("arith.muli", value, c.emitter.integer(factor, index))
