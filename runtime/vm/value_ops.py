@@ -1,8 +1,8 @@
 """The opcodes that only compute values: one line each, turned into machine code from the instruction table.
 
-Enters: the table of an opcode set. Leaves: an intrinsic `(opcode, pc, registers, refs, globals) → next pc`
-that runs one such instruction. Operand decoding, register access and the length of the instruction come from
-the row's fields; the line here says what is computed.
+Enters: the instruction table. Leaves: `run_values`, an intrinsic that runs instructions for as long as they
+are such ops. Operand decoding, register access and the length of an instruction come from its row's fields;
+the line here says what is computed.
 """
 
 from collections.abc import Callable
@@ -211,31 +211,51 @@ SEMANTICS: dict[str, Semantics] = {
 }
 
 
-def value_ops(table: dict[int, isa.Op]):
-    """The intrinsic for those ops of a set that have a line above; any other opcode must not come here."""
-    described = [op for op in table.values() if op.name in SEMANTICS]
-
-    def emit(b, opcode, pc, registers, refs, global_base):
-        function = b.function
-        other = function.append_basic_block("other")
-        done = function.append_basic_block("done")
-        switch = b.switch(b.trunc(opcode, I8), other)
-        arrivals = []
-        for op in described:
-            block = function.append_basic_block(op.name)
-            switch.add_case(I8(op.code), block)
+def _emit_run(b, pc, registers, refs, global_base):
+    """The loop: one jump table for each set, with an exit for every opcode that is no value op."""
+    function = b.function
+    leave = function.append_basic_block("leave")
+    entry = b.block
+    heads = {}
+    for prefix in isa.SETS:
+        block = function.append_basic_block(f"next_{prefix}")
+        b.position_at_end(block)
+        heads[prefix] = b.phi(I64)
+    b.position_at_end(leave)
+    stopped = b.phi(I64)
+    b.position_at_end(entry)
+    _go(b, heads[0], pc)
+    switches = {}
+    for prefix, table in isa.SETS.items():
+        at = heads[prefix]
+        b.position_at_end(at.parent)
+        opcode = b.load(pointer(b, at, I8), align=1)
+        # Where the instruction starts, its prefix included.
+        stopped.add_incoming(b.sub(at, I64(1)) if prefix else at, at.parent)
+        switches[prefix] = b.switch(opcode, leave)
+        for op in table.values():
+            if op.name in SEMANTICS:
+                block = function.append_basic_block(op.name)
+                switches[prefix].add_case(I8(op.code), block)
+                b.position_at_end(block)
+                _go(b, heads[0], _emit_op(b, op, at, registers, refs, global_base))
+        if prefix:
+            block = function.append_basic_block(f"prefix_{prefix}")
+            switches[0].add_case(I8(prefix), block)
             b.position_at_end(block)
-            arrivals.append((_emit_op(b, op, pc, registers, refs, global_base), b.block))
-            b.branch(done)
-        b.position_at_end(other)
-        b.unreachable()
-        b.position_at_end(done)
-        following = b.phi(I64)
-        for value, block in arrivals:
-            following.add_incoming(value, block)
-        return following
+            _go(b, at, b.add(heads[0], I64(1)))
+    b.position_at_end(leave)
+    return stopped
 
-    return emitter("value_op", I64, [I64] * 5, emit)
+
+def _go(b, head: ir.PhiInstr, address) -> None:
+    """Branches to a loop head with its next address."""
+    head.add_incoming(address, b.block)
+    b.branch(head.parent)
+
+
+# (pc, registers, refs, globals) → the first pc whose instruction is not a value op.
+run_values = emitter("run_values", I64, [I64] * 4, _emit_run)
 
 
 def _emit_op(b, op: isa.Op, pc, registers, refs, global_base):
