@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import pathlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pyiree.compiler.ir.core import Operation
@@ -25,7 +26,9 @@ class Instrumentation:
     def __init__(self, context: Any) -> None:
         self.context = context
         self.count = 0
-        self.times: dict[str, list[float]] = {}
+        #: Seconds of each run, by the path to the pass: phases, anchors of the pipeline, its name.
+        self.times: dict[tuple[str, ...], list[float]] = {}
+        self._phases: tuple[str, ...] = ()
         directory = context.dump_dir or os.environ.get("PYIREE_DUMP")
         self.dump_dir = pathlib.Path(directory) if directory else None
         self._before: tuple[str, Callable[[], str], str] | None = None
@@ -38,9 +41,18 @@ class Instrumentation:
         if self.context.crash_reproducer or self.dump_dir is not None:
             self._before = (name, remaining, self._snapshot(op))
 
-    def after_pass(self, name: str, op: Operation, seconds: float) -> None:
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Passes run inside the `with` are listed under `name` in the table of times."""
+        outer, self._phases = self._phases, (*self._phases, name)
+        try:
+            yield
+        finally:
+            self._phases = outer
+
+    def after_pass(self, name: str, op: Operation, seconds: float, anchors: tuple[str, ...] = ()) -> None:
         """Called after a pass that succeeded."""
-        self.times.setdefault(name, []).append(seconds)
+        self.times.setdefault((*self._phases, *anchors, name), []).append(seconds)
         self._before = None
         if _wanted(self.context.print_ir_after, name):
             self._print(f"// -----// IR after {name} //----- //\n", op)
@@ -80,14 +92,30 @@ class Instrumentation:
         stream.write(header + _text(op))
 
     def timing_report(self) -> str:
-        """Passes with their calls and seconds, the slowest first."""
-        total = sum(sum(times) for times in self.times.values())
-        lines = [f"{'seconds':>10}  {'share':>6}  {'calls':>5}  pass"]
-        for name, times in sorted(self.times.items(), key=lambda item: -sum(item[1])):
-            spent = sum(times)
-            share = 100 * spent / total if total else 0
-            lines.append(f"{spent:10.5f}  {share:5.1f}%  {len(times):5d}  {name}")
-        lines.append(f"{total:10.5f}  100.0%  {sum(len(t) for t in self.times.values()):5d}  total")
+        """A tree of phases, pipelines and passes with their seconds, in the order in which they first ran."""
+        spent: dict[tuple[str, ...], float] = {}
+        runs: dict[tuple[str, ...], int] = {}
+        for path, times in self.times.items():
+            for depth in range(len(path) + 1):
+                spent[path[:depth]] = spent.get(path[:depth], 0.0) + sum(times)
+                runs[path[:depth]] = runs.get(path[:depth], 0) + len(times)
+        total = spent.get((), 0.0)
+        lines = [f"{'seconds':>10}  {'share':>6}  {'runs':>5}  pass"]
+
+        def show(path: tuple[str, ...]) -> None:
+            share = 100 * spent[path] / total if total else 0.0
+            label = "  " * (len(path) - 1) + path[-1] if path else "total"
+            lines.append(f"{spent[path]:10.5f}  {share:5.1f}%  {runs[path]:5d}  {label}")
+
+        def show_below(parent: tuple[str, ...]) -> None:
+            for path in spent:
+                if len(path) == len(parent) + 1 and path[: len(parent)] == parent:
+                    show(path)
+                    show_below(path)
+
+        show_below(())
+        if spent:
+            show(())
         return "\n".join(lines) + "\n"
 
 

@@ -208,7 +208,7 @@ class PassManager:
                 error.add_note(f"in pass '{step.name}'")
                 watch.failed(error)
                 raise
-            watch.after_pass(step.name, op, time.perf_counter() - start)
+            watch.after_pass(step.name, op, time.perf_counter() - start, anchors)
         if context.timing:
             (context.print_to or sys.stderr).write(context.timing_report())
 

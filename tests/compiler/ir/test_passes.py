@@ -119,11 +119,13 @@ def test_dump_by_environment(module, tmp_path, monkeypatch):
 def test_printing_and_timing(module):
     out = io.StringIO()
     context = PassContext(print_ir_before=["cse"], print_ir_after=True, timing=True, print_to=out)
-    run_passes(module, "cse,dce", context)
+    with context.instrumentation.phase("stream"):
+        run_passes(module, "cse,t.func(dce)", context)
     lines = [line for line in out.getvalue().splitlines() if line.startswith("// -----//")]
     assert lines == [f"// -----// IR {when} //----- //" for when in ("before cse", "after cse", "after dce")]
-    assert out.getvalue().rstrip().endswith("total")
-    assert set(context.instrumentation.times) == {"cse", "dce"}
+    rows = [line[27:] for line in context.timing_report().splitlines()]
+    assert rows == ["pass", "stream", "  builtin.module", "    cse", "    t.func", "      dce", "total"]
+    assert context.timing_report() in out.getvalue()
 
 
 def test_verification_after_each_pass(module):

@@ -258,6 +258,14 @@ def test_unknown_dialects_keep_their_text():
     assert isinstance(_read("#zzz.thing<{a}>").parse_attribute(), OpaqueAttr)
 
 
+# A graph draws many of these, so they come from a fixed set.
+small_types = st.sampled_from([T.i32, T.f32, T.index, T.TensorType((2, None), T.f32), T.FunctionType([T.i1], [])])
+small_attributes = st.sampled_from(
+    [UnitAttr(), IntegerAttr(3, T.i32), StringAttr('a"b'), AffineMap.identity(2), ArrayAttr([AffineMap.constant(1)]),
+     SymbolRefAttr("f", "g h"), DictAttr({"k": TypeAttr(T.f32)})]
+)  # fmt: skip
+
+
 @st.composite
 def graphs(draw, depth=2):
     """A region of random ops that read values defined above them, with branches between its blocks."""
@@ -266,7 +274,7 @@ def graphs(draw, depth=2):
 
 def _region(draw, outer, depth):
     region = Region()
-    blocks = [Block(draw(st.lists(scalars, max_size=2))) for _ in range(draw(st.integers(1, 3)))]
+    blocks = [Block(draw(st.lists(small_types, max_size=2))) for _ in range(draw(st.integers(1, 3)))]
     dominating = [*outer, *blocks[0].arguments]
     for i, block in enumerate(blocks):
         region.append(block)
@@ -275,9 +283,9 @@ def _region(draw, outer, depth):
             operands = draw(st.lists(st.sampled_from(visible), max_size=3)) if visible else []
             regions = [_region(draw, visible, depth - 1)] if depth and draw(st.booleans()) else []
             op = UnregisteredOp(
-                draw(st.sampled_from(["a.b", "c.d_e", "f.g.h"])), operands, draw(st.lists(types, max_size=3)),
-                draw(st.dictionaries(st.sampled_from("pqr"), attributes, max_size=1)),
-                draw(st.dictionaries(st.sampled_from("xyz"), attributes, max_size=1)), regions,
+                draw(st.sampled_from(["a.b", "c.d_e", "f.g.h"])), operands, draw(st.lists(small_types, max_size=3)),
+                draw(st.dictionaries(st.sampled_from("pqr"), small_attributes, max_size=1)),
+                draw(st.dictionaries(st.sampled_from("xyz"), small_attributes, max_size=1)), regions,
             )  # fmt: skip
             block.append(op)
             visible.extend(op.results)
