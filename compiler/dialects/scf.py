@@ -27,6 +27,7 @@ from pyiree.compiler.ir.fields import (
 )
 from pyiree.compiler.ir.traits import (
     HasParent,
+    NoTerminator,
     Pure,
     RecursivelyPure,
     ReturnLike,
@@ -474,7 +475,7 @@ class InParallelOp(Op, name="scf.forall.in_parallel"):
     """Ends the body of a parallel loop; holds the insertions into the shared outputs."""
 
     region: Region
-    traits = (Pure, Terminator, HasParent("scf.forall"))
+    traits = (Pure, Terminator, NoTerminator, HasParent("scf.forall"))
 
     def print(self, printer: Any) -> None:
         printer.emit(" ")

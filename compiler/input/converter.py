@@ -20,6 +20,7 @@ from pyiree.compiler.ir.affine import AffineMap
 from pyiree.compiler.ir.attributes import Attribute
 from pyiree.compiler.ir.core import Block, Value
 from pyiree.compiler.ir.dense import DenseElementsAttr
+from pyiree.compiler.ir.location import CallSiteLoc, Location
 from pyiree.compiler.ir.rewrite import constant_value
 from pyiree.compiler.ir.types import TensorType, i32, index
 
@@ -68,19 +69,21 @@ class Converter:
         self.reader = reader
         self.functions = functions
         self._scope: dict[Any, Lazy] = {}
+        self._caller: Location | None = None
 
     # Blocks and calls.
 
     def convert_block(self, block: Any) -> list[Lazy]:
         """Converts the ops of a block whose arguments are bound; returns the operands of its terminator."""
-        scope, emitter, location_of = self._scope, self.emitter, self.reader.location
+        scope, emitter, location_of, caller = self._scope, self.emitter, self.reader.location, self._caller
         for view in block.operations:
             op = view.operation
             name = op.name
             operands = [scope[value] for value in op.operands]
             if name in TERMINATORS:
                 return operands
-            emitter.location = location_of(op.location)
+            here = location_of(op.location)
+            emitter.location = here if caller is None else CallSiteLoc(here, caller)
             convert = CONVERSIONS.get(name)
             if convert is not None:
                 results = convert(self, op, operands)
@@ -105,8 +108,11 @@ class Converter:
         return value in self._scope
 
     def call(self, name: str, arguments: Sequence[Lazy]) -> list[Lazy]:
-        """Inlines a function of the module."""
-        return self.inline(self.functions[name], arguments)
+        """Inlines a function of the module; the ops say where they were called from."""
+        outer, self._caller = self._caller, self.emitter.location
+        results = self.inline(self.functions[name], arguments)
+        self._caller = outer
+        return results
 
     def inline(self, function: Any, arguments: Sequence[Lazy]) -> list[Lazy]:
         """Converts the body of a function here, with `arguments` for its parameters."""

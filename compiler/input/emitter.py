@@ -15,7 +15,6 @@ from typing import Any
 from pyiree.compiler.dialects.arith_attributes import CmpFPredicate, CmpIPredicate
 from pyiree.compiler.dialects.linalg import IteratorTypeAttr
 from pyiree.compiler.errors import UnsupportedError
-from pyiree.compiler.input.import_mlir import SourceReader
 from pyiree.compiler.ir import registry
 from pyiree.compiler.ir.affine import AffineDim, AffineMap
 from pyiree.compiler.ir.attributes import ArrayAttr, Attribute, DenseArrayAttr, FloatAttr, IntegerAttr
@@ -44,11 +43,10 @@ def _predicate(kind: str, name: str) -> Attribute:
 class Emitter:
     """The place and the location where ops are written, and what the function has of constants."""
 
-    def __init__(self, entry: Block, reader: SourceReader) -> None:
+    def __init__(self, entry: Block) -> None:
         self.entry = entry
         self.block = entry
         self.location: Location = UNKNOWN
-        self.reader = reader
         self._anchor: Operation | None = None
         self._constants: dict[Any, Value] = {}
         self._empties: dict[TensorType, Value] = {}
@@ -245,9 +243,9 @@ class Emitter:
 
     def unsupported(self, op: Any, detail: str) -> UnsupportedError:
         """The error about a jaxlib op, for `raise`."""
-        location = self.reader.location(op.location).innermost_file()
-        place = f"{location.filename}:{location.line}" if location is not None else "unknown location"
-        return UnsupportedError([(f"{op.name} {detail}", place)])
+        location = self.location.innermost_file()
+        place = f"{location.filename}:{location.line}" if location is not None else "an unknown location"
+        return UnsupportedError([(f"{op.name} {detail}".strip(), place)])
 
 
 @functools.cache

@@ -60,27 +60,37 @@ def explain_unsupported(
     first: UnsupportedError, functions: dict[str, Any], reader: SourceReader
 ) -> UnsupportedError:
     """The error about all unsupported ops: those without a conversion, and the one that was just met."""
-    named = ((unsupported_name(op), user_line(op, reader)) for op in _walk(functions))
+    callers: dict[str, tuple[Any, str]] = {}
+    ops = list(_walk(functions))
+    for op, function in ops:
+        if op.name == "func.call":
+            callers.setdefault(op.attributes["callee"].value, (op, function))
+    named = ((unsupported_name(op), _user_line(op, function, callers, reader)) for op, function in ops)
     found = dict.fromkeys((name, place) for name, place in named if name is not None)
     for name, place in first.ops:
-        found.setdefault((name.strip(), place))
+        found.setdefault((name, place))
     listed = list(found)
     advice = next((ADVICE[n] for n in [name.partition(" ")[0] for name, _ in listed] if n in ADVICE), DEFAULT_ADVICE)
     return UnsupportedError(listed, advice)
 
 
 def _walk(functions: dict[str, Any]) -> Any:
-    pending = [region for function in functions.values() for region in function.regions]
-    while pending:
-        region = pending.pop(0)
-        for block in region.blocks:
-            for view in block.operations:
-                op = view.operation
-                yield op
-                pending.extend(op.regions)
+    """Every op, with the name of the function that it is in."""
+    for name, function in functions.items():
+        pending = list(function.regions)
+        while pending:
+            for block in pending.pop(0).blocks:
+                for view in block.operations:
+                    yield view.operation, name
+                    pending.extend(view.operation.regions)
 
 
-def user_line(op: Any, reader: SourceReader) -> str:
-    """`file:line` of the user's code that an op comes from."""
+def _user_line(op: Any, function: str, callers: dict[str, tuple[Any, str]], reader: SourceReader) -> str:
+    """`file:line` of the user's code that an op comes from: its own, or that of the call that leads to it."""
     frame = reader.location(op.location).innermost_file()
-    return "an unknown location" if frame is None else f"{frame.filename}:{frame.line}"
+    if frame is not None:
+        return f"{frame.filename}:{frame.line}"
+    if function not in callers:
+        return "an unknown location"
+    call, outer = callers[function]
+    return _user_line(call, outer, {k: v for k, v in callers.items() if k != function}, reader)

@@ -74,7 +74,7 @@ def _convert_function(name: str, function: Any, reader: SourceReader, functions:
     location = reader.location(function.location)
     made = FuncOp.create(name, [s.type for s in inputs], [], "public", location)
     entry = made.entry_block
-    emitter = Emitter(entry, reader)
+    emitter = Emitter(entry)
     converter = Converter(emitter, reader, functions)
     arguments = [Tensor(shaped, value) for shaped, value in zip(inputs, entry.arguments)]
     for parameter, argument in zip(block.arguments, entry.arguments):

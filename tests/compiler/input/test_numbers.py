@@ -86,7 +86,10 @@ SHAPES = {
         lambda x, y: (jnp.concatenate([x, y]), jnp.concatenate([x, x, x[:, :1]], 1), jnp.stack([x, x])),
         (_f32(4, 5), _f32(2, 5)),
     ),
-    "iotas": (lambda x: (jnp.arange(6) * 2, x + jnp.arange(5.0), lax.broadcasted_iota(jnp.int32, (2, 3), 0)), (_f32(5),)),
+    "iotas": (
+        lambda x: (jnp.arange(6) * 2, x + jnp.arange(5.0), lax.broadcasted_iota(jnp.int32, (2, 3), 0)),
+        (_f32(5),),
+    ),
     "reverses": (lambda x: (x[::-1, :], x[:, ::-1], jnp.flip(x)), (_f32(3, 4),)),
     "constants": (
         lambda x: (x + np.arange(4, dtype=np.float32), jnp.array([True, False, True]), jnp.array([np.nan, np.inf])),
@@ -159,7 +162,10 @@ CONTROL = {
     "fori": (lambda x, n: lax.fori_loop(0, n, lambda i, c: c * 0.5 + i, x), (_f32(8), np.int32(7))),
     "scan": (lambda x: lax.scan(lambda c, a: (c + a, c * a), jnp.float32(0), x), (_f32(16),)),
     "scan_reverse": (lambda x: lax.scan(lambda c, a: (c + a, c), jnp.zeros(3), x, reverse=True), (_f32(6, 3),)),
-    "while": (lambda x: lax.while_loop(lambda c: c[0] < 100, lambda c: (c[0] * 2 + 1, c[1] + c[0]), (x, x)), (np.float32(1),)),
+    "while": (
+        lambda x: lax.while_loop(lambda c: c[0] < 100, lambda c: (c[0] * 2 + 1, c[1] + c[0]), (x, x)),
+        (np.float32(1),),
+    ),
     "cond": (lambda p, x: lax.cond(p, jnp.sin, lambda x: x * 2, x), (np.bool_(True), _f32(4))),
     "switch": (
         lambda p, x: lax.switch(p, [jnp.sin, lambda x: x * 2, lambda x: x + 1], x),

@@ -76,7 +76,8 @@ def test_cumulative_sum_is_a_scan(text_of):
 
 
 def test_scatter_of_rows_keeps_its_rows(text_of):
-    text = text_of(lambda x, i, u: x.at[i].add(u), _F32, jax.ShapeDtypeStruct((3,), jnp.int32), jax.ShapeDtypeStruct((3, 8), jnp.float32))
+    indices, updates = jax.ShapeDtypeStruct((3,), jnp.int32), jax.ShapeDtypeStruct((3, 8), jnp.float32)
+    text = text_of(lambda x, i, u: x.at[i].add(u), _F32, indices, updates)
     assert "ins(%arg2, %" in text
     assert "tensor<3x8xf32>, tensor<3x1xi32>) outs(%arg0 : tensor<4x8xf32>)" in text
 
