@@ -122,9 +122,9 @@ def masked_tail_is_cheap(target: Target, survey: Survey) -> bool:
     return target.vector_bytes == 32 and all(access.bytes >= 4 for access in survey.accesses)
 
 
-def unroll_for(survey: Survey, most: int = 4) -> int:
+def unroll_for(cost: float, most: int = 4) -> int:
     """Cheap bodies are unrolled so that loop control and latency do not show."""
-    return max(1, min(most, int(_LOOP_OPS_TO_UNROLL * 2 / max(survey.cost, 1.0))))
+    return max(1, min(most, int(_LOOP_OPS_TO_UNROLL * 2 / max(cost, 1.0))))
 
 
 def narrow_repeat(bands: Sequence[Band], survey: Survey, lanes: int, vector_band: int) -> int:

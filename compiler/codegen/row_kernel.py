@@ -10,19 +10,20 @@ from __future__ import annotations
 from functools import partial
 
 from ..errors import CompileError
+from ..ir.core import Value
 from . import configure
 from .configure import Band, VectorPlan
 from .dispatch import DispatchGraph, KernelContext
 from .elements import element_name
-from .evaluate import Evaluator
-from .indexing import LaneScope, Sym, of, same_extent, same_shape
+from .evaluate import Evaluator, Indices
+from .indexing import Index, LaneScope, Sym, of, same_extent
 from .kept_values import RowMemory, ValueUses
 from .loops import KernelBuilder, vector
 from .nest import loop_nest, vector_loop, whole
-from .stages import Reduction, Row, StageLoops, group_stages, make_reduction
+from .stages import Reduction, Row, Stage, StageLoops, group_stages, make_reduction
 from .stores import ResultStore, result_stores
-from .structured import StructuredOp, is_structured, structured
-from .survey import Survey, survey
+from .structured import StructuredOp, dim_of, is_structured, structured
+from .survey import Survey, op_cost, survey
 from .target import Target
 
 
@@ -51,8 +52,18 @@ class RowKernel:
             sym = Sym(f"{'p' if first.iterators[d] == 'parallel' else 'r'}{d}", extent)
             self.domain.append(sym)
         self.rows = [self.domain[e.position] for e in first.output_map(0)]
+        self.layout = self._full_layout(first)
         self.reduced = [self.domain[d] for d in first.reductions]
         self.reductions = [self._reduction(view) for view in self.views]
+        self._known_places: dict[Value, list[Index | None]] = {}
+
+    def _full_layout(self, view: StructuredOp) -> list[Sym]:
+        """The dims of a tensor of the full shape, in the order in which the reduced tensor has them."""
+        for _, map_ in view.input_maps():
+            positions = [dim_of(e) for e in map_]
+            if None not in positions and sorted(positions) == list(range(view.rank)):
+                return [self.domain[position] for position in positions]
+        return self.domain
 
     def _reduction(self, view: StructuredOp) -> Reduction:
         """An op's loops as syms: its results run over the rows, the rest over the reduced dims in order."""
@@ -129,11 +140,13 @@ class RowKernel:
         builder = self.builder
         for number, stage in enumerate(self.stages):
             whole_domain = set(stage.reduced) == set(self.reduced)
+            before = len(builder.current.ops)
             for reduction in stage.reductions:
                 evaluator = row.evaluator()
                 if whole_domain:
                     evaluator.observe = partial(self._uses.note, number)
                 self._visit_reduction(reduction, evaluator)
+            stage.cost = sum(op_cost(op.name) for op in builder.current.ops[before:])
             for reduction in stage.reductions:
                 for place, result in enumerate(reduction.view.op.results):
                     stand_in = builder.stand_in(vector(element_name(result.type)))
@@ -154,39 +167,90 @@ class RowKernel:
             arguments[argument] = self.builder.stand_in(vector(element_name(argument.type)))
         evaluator.run_body(view.body, arguments, reduction.loops, None)
 
-    def _store_indices(self, store: ResultStore):
-        shape = store.shape
-        if same_shape(shape, [sym.extent for sym in self.rows]):
-            return tuple([of(sym) for sym in self.rows])
-        if same_shape(shape, [sym.extent for sym in self.domain]):
-            return tuple([of(sym) for sym in self.domain])
-        raise CompileError(
-            f"dispatch {self.graph.name} has a result of shape {shape}, neither that of its rows nor the full one",
-            str(store.op.location),
-        )
+    def _store_indices(self, store: ResultStore) -> Indices:
+        """The point of the domain at which each dim of a stored value is: what its producers say, and for the dims of
+        which they say nothing the reduced dims in order."""
+        known = self._places(store.value)
+        if len(store.shape) == len(self.rows) and all(index is None for index in known):
+            known = [of(sym) for sym in self.rows]
+        used = {term for index in known if index is not None for term in index.terms}
+        if all(index is None for index in known):
+            left = list(self.layout)
+        else:
+            left = [sym for sym in self.layout if sym in self.reduced and sym not in used]
+        indices = []
+        for index, size in zip(known, store.shape, strict=True):
+            if index is None:
+                sym = next((sym for sym in left if same_extent(sym.extent, size)), None)
+                if sym is None:
+                    raise CompileError(
+                        f"dispatch {self.graph.name} has a result of shape {store.shape}, not that of its rows "
+                        "or of what they reduce",
+                        str(store.op.location),
+                    )
+                left.remove(sym)
+                index = of(sym)
+            indices.append(index)
+        return tuple(indices)
+
+    def _places(self, value: Value) -> list[Index | None]:
+        """For each dim of a value the index at which the kernel's rows want it, where the reductions it comes from
+        tell."""
+        found = self._known_places.get(value)
+        if found is None:
+            found = self._known_places[value] = self._find_places(value)
+        return found
+
+    def _find_places(self, value: Value) -> list[Index | None]:
+        op = value.defining_op
+        if op is not None and is_structured(op):
+            for reduction in self.reductions:
+                if reduction.view.op is op:
+                    return list(reduction.result_indices[value.index])
+            view = structured(op)
+            loops: list[Index | None] = [None] * view.rank
+            for operand, map_ in view.input_maps():
+                if map_:
+                    for expression, index in zip(map_, self._places(operand), strict=True):
+                        position = dim_of(expression)
+                        if position is not None and loops[position] is None:
+                            loops[position] = index
+            positions = [dim_of(expression) for expression in view.output_map(value.index)]
+            return [None if position is None else loops[position] for position in positions]
+        places: list[Index | None] = [None] * len(value.type.shape)
+        if op is not None and op.name.startswith(("arith.", "math.")):
+            for operand in op.operands:
+                if len(getattr(operand.type, "shape", ())) == len(places):
+                    places = [x if x is not None else y for x, y in zip(places, self._places(operand), strict=True)]
+        return places
 
     # -- code
 
-    def rows_at(self, scopes: list[LaneScope], plan: VectorPlan | None, unroll: int) -> None:
+    def rows_at(self, scopes: list[LaneScope], plan: VectorPlan | None) -> None:
         """Everything for one row, or for some vectors of rows."""
         rows = [Row(self.context, scope, number) for number, scope in enumerate(scopes)]
         for number, stage in enumerate(self.stages):
             lane_by_lane = plan is not None and not stage.any_order
             stage_plan = VectorPlan(0, 1, 1) if lane_by_lane else plan
-            copies = unroll if stage.any_order else 1
+            copies = self.copies(stage, len(rows)) if stage.any_order else 1
             StageLoops(stage, rows, stage_plan, copies, self.memory, number).run()
             for row in rows:
                 row.provide_kept(self.memory, number)
         full = []
         for store in self.stores:
             indices = self._store_indices(store)
-            if len(indices) == len(self.rows):
+            reaches = {term for index in indices for term in index.terms}
+            if not reaches & set(self.reduced):
                 for row in rows:
                     store.store(row.scope, indices, row.evaluator().value_at(store.value, indices))
             else:
                 full.append((store, indices))
         if full:
             self._full_results(rows, full, plan)
+
+    def copies(self, stage: Stage, rows: int) -> int:
+        """Accumulators of each result: together with the rows' enough to hide the latency of the operation."""
+        return max(1, configure.unroll_for(stage.cost) // rows)
 
     def _full_results(self, rows: list[Row], full, plan: VectorPlan | None) -> None:
         def point(row: Row, scope: LaneScope) -> None:

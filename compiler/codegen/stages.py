@@ -48,6 +48,8 @@ class Stage:
 
     reductions: list[Reduction]
     bands: list[Band] = field(default_factory=list)
+    cost: float = 0.0
+    """Rough instructions of one step."""
 
     @property
     def reduced(self) -> tuple[Sym, ...]:

@@ -46,7 +46,7 @@ class _ContractionKernel(RowKernel):
         lanes = configure.lanes_for(self.target, found.element_bits)
         bands = self.row_bands
         if not bands:
-            self.rows_at([LaneScope(builder, 1)], self.vector_plan(found, lanes), 4)
+            self.rows_at([LaneScope(builder, 1)], self.vector_plan(found, lanes))
             return Plan(builder.finish(), [1])
         columns = self._column_band(found, lanes)
         rows = self._shared_band(found, columns)
@@ -66,7 +66,7 @@ class _ContractionKernel(RowKernel):
 
             def tile(vectors: list[LaneScope]) -> None:
                 if rows is None:
-                    self.rows_at(vectors, None, 1)
+                    self.rows_at(vectors, None)
                     return
                 corners = []
                 for vector in vectors:
@@ -74,7 +74,7 @@ class _ContractionKernel(RowKernel):
                         corner = vector.copy(mask=vector.mask)
                         corner.bind(bands[rows].syms, scope.lanes_of(bands[rows].syms))
                         corners.append(corner)
-                self.rows_at(corners, None, 1)
+                self.rows_at(corners, None)
 
             vector_loop(scopes[0], bands[columns], ranges[columns], plan, tile)
 

@@ -131,4 +131,4 @@ def _vector_plan(bands, found: Survey, lanes: int, target: Target, builder: Kern
         merged = configure.Band((*outer.syms, *inner.syms), builder.mul(outer.extent, inner.extent))
         bands = [*bands[: number - 1], merged, *bands[number + 1 :]]
         return VectorPlan(number - 1, lanes, 1, max(repeat, 1), scalar_tail=True), bands
-    return VectorPlan(number, lanes, configure.unroll_for(found), scalar_tail=scalar_tail), bands
+    return VectorPlan(number, lanes, configure.unroll_for(found.cost), scalar_tail=scalar_tail), bands

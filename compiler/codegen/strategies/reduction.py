@@ -32,27 +32,26 @@ class _ReductionKernel(RowKernel):
             return Plan(builder.finish(), [0])
         found = self.look()
         lanes = configure.lanes_for(self.target, found.element_bits)
-        unroll = configure.unroll_for(found)
         nanoseconds = configure.point_nanoseconds(found, lanes) * self.reduced_points()
         band = self._vector_row_band(found, lanes)
         if band is None:
-            sizes = self._lanes_along_reduced(found, lanes, unroll, nanoseconds)
+            sizes = self._lanes_along_reduced(found, lanes, nanoseconds)
         else:
-            sizes = self._lanes_along_rows(found, lanes, unroll, nanoseconds, band)
+            sizes = self._lanes_along_rows(found, lanes, nanoseconds, band)
         return Plan(builder.finish(), count_factors(self.context, [b.extent for b in self.row_bands], sizes) or [1])
 
-    def _lanes_along_reduced(self, found: Survey, lanes: int, unroll: int, nanoseconds: float) -> list[int]:
+    def _lanes_along_reduced(self, found: Survey, lanes: int, nanoseconds: float) -> list[int]:
         plan = self.vector_plan(found, lanes)
         self.memory.fit(1, 1)
         tiles = configure.tile_bands(self.row_bands, nanoseconds, [1] * len(self.row_bands))
         ranges = tile_ranges(self.builder, self.row_bands, tiles)
         scope = LaneScope(self.builder, 1)
-        loop_nest(scope, self.row_bands, ranges, lambda inner: self.rows_at([inner], plan, unroll))
+        loop_nest(scope, self.row_bands, ranges, lambda inner: self.rows_at([inner], plan))
         return tiles.sizes
 
-    def _lanes_along_rows(self, found: Survey, lanes: int, unroll: int, nanoseconds: float, band: int) -> list[int]:
+    def _lanes_along_rows(self, found: Survey, lanes: int, nanoseconds: float, band: int) -> list[int]:
         bands = self.row_bands
-        vectors = max(1, min(4, 16 // max(1, int(found.cost))))
+        vectors = max(1, min(4, 24 // max(1, int(found.cost))))
         if self.memory.values:
             vectors = 1
         self.memory.fit(lanes, vectors)
@@ -64,10 +63,7 @@ class _ReductionKernel(RowKernel):
         outer = [k for k in range(len(bands)) if k != band]
 
         def vectors_of_rows(scope: LaneScope) -> None:
-            def some(scopes: list[LaneScope]) -> None:
-                self.rows_at(scopes, None, max(1, unroll // len(scopes)))
-
-            vector_loop(scope, bands[band], ranges[band], plan, some)
+            vector_loop(scope, bands[band], ranges[band], plan, lambda scopes: self.rows_at(scopes, None))
 
         loop_nest(LaneScope(self.builder, 1), [bands[k] for k in outer], [ranges[k] for k in outer], vectors_of_rows)
         return tiles.sizes
