@@ -21,7 +21,7 @@ register_dialects(
         "iree_tensor_ext": "pyiree.compiler.dialects.iree_tensor_ext",
         "flow": "pyiree.compiler.flow.ops",
         "stream": "pyiree.compiler.stream.ops",
-        "hal": "pyiree.compiler.dialects.hal",
+        "hal": "pyiree.compiler.hal.ops",
         "vm": "pyiree.compiler.vm.ops",
     }
 )

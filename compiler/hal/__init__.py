@@ -1,0 +1,1 @@
+"""The HAL phase: device objects, command buffers and machine code."""
