@@ -40,6 +40,11 @@ _FREE_ORDER = frozenset({
 })  # fmt: skip
 
 
+def known_identity(name: str, elem: str) -> float | int | None:
+    """The identity of an operation whose order is free, or None for other ops."""
+    return _identities(elem).get(name) if name in _FREE_ORDER else None
+
+
 class Reducer:
     """One accumulated thing: results `numbers` of the op. `inputs` are the body's values that each step takes."""
 
