@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 
 ELEMENT_BITS = {
     "i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "f16": 16, "bf16": 16, "f32": 32, "f64": 64,
@@ -51,13 +50,17 @@ class Type:
         return ELEMENT_BITS[self.elem]
 
 
-@lru_cache(maxsize=1024)
 def vector(elem: str, lanes: int = 1) -> Type:
     """The type of `lanes` elements; the only place where types are made."""
-    if elem not in ELEMENT_BITS:
-        raise ValueError(f"kernels have no element type {elem!r}")
-    return Type(elem, lanes)
+    found = _types.get((elem, lanes))
+    if found is None:
+        if elem not in ELEMENT_BITS:
+            raise ValueError(f"kernels have no element type {elem!r}")
+        found = _types.setdefault((elem, lanes), Type(elem, lanes))
+    return found
 
+
+_types: dict[tuple[str, int], Type] = {}
 
 INDEX = vector("i64")
 BOOL = vector("i1")

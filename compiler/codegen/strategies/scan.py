@@ -1,9 +1,9 @@
 """Running combinations along a dim: cumulative sums, products, maxima, and any other body.
 
-Enters: a dispatch with one iree_linalg_ext.scan whose results are stored. Leaves: a loop over the rows with the running
-values carried along the dim. Lanes are rows where that is cheap, one after the other along the dim; along the dim itself
-where the body is a known operation: then each vector is combined with itself shifted by 1, 2, 4, … lanes, and the
-running value only joins the finished vector.
+Enters: a dispatch with one iree_linalg_ext.scan whose results are stored. Leaves: a loop over the rows with the
+running values carried along the dim. Lanes are rows where that is cheap; they lie along the dim where the body is a
+known operation: then each vector is combined with itself shifted by 1, 2, 4, … lanes, and the running value only joins
+the finished vector.
 """
 
 from __future__ import annotations
