@@ -119,6 +119,6 @@ def fold_value(op: Any, constants: list[Attribute | None]) -> list[Any] | None:
     # One of two operands is constant.
     if isinstance(constants[-1], IntegerAttr) and _NEUTRAL_RIGHT.get(operation) == values[0]:
         return [op.operands[0]]
-    if operation in ("add", "or", "xor") and values[0] == 0 or operation == "mul" and values[0] == 1:
+    if (operation in ("add", "or", "xor") and values[0] == 0) or (operation == "mul" and values[0] == 1):
         return [op.operands[1]]
     return None

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pyiree.compiler.ir.attributes import ArrayAttr, Attribute, StringAttr, TypeAttr
+from pyiree.compiler.ir.attributes import ArrayAttr, TypeAttr
 from pyiree.compiler.ir.core import Value
 from pyiree.compiler.ir.dense import DenseElementsAttr
 from pyiree.compiler.ir.fields import (

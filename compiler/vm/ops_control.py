@@ -47,7 +47,6 @@ from pyiree.compiler.ir.types import FunctionType, Type, i32
 from pyiree.compiler.vm.ops_base import AnyRef, AnyVm, VmOp
 from pyiree.compiler.vm.ops_calls import *  # noqa: F403  (calls are part of this dialect)
 
-
 # ------------------------------------------------------------------ structure
 
 
@@ -281,6 +280,13 @@ class CondBranchOp(VmOp, name="vm.cond_br"):
         """What a successor gets."""
         return self.false_operands if successor else self.true_operands
 
+    def redirect(self, successor: int, block: Block) -> None:
+        """Goes to another block in one case, and passes it nothing."""
+        if successor:
+            self.false_operands, self.false_dest = (), block
+        else:
+            self.true_operands, self.true_dest = (), block
+
 
 class CondBreakOp(VmOp, name="vm.cond_break"):
     """Stops in a debugger if the condition is not 0; goes on at the block."""
@@ -330,6 +336,17 @@ class BranchTableOp(VmOp, name="vm.br_table"):
         counts = self.case_operand_segments
         start = sum(counts[: successor - 1])
         return self.case_operands[start : start + counts[successor - 1]]
+
+    def redirect(self, successor: int, block: Block) -> None:
+        """Goes to another block in one case, and passes it nothing."""
+        if successor == 0:
+            self.default_operands = ()
+        else:
+            groups = [list(self.branch_operands(i + 1)) for i in range(len(self.case_operand_segments))]
+            groups[successor - 1] = []
+            self.case_operand_segments = [len(g) for g in groups]
+            self.case_operands = [v for g in groups for v in g]
+        self.successors = [*self.dests[:successor], block, *self.dests[successor + 1 :]]
 
     def print(self, printer: Any) -> None:
         indent = printer.indent
