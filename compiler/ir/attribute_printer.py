@@ -60,10 +60,12 @@ class AttributePrinter:
         text = attribute.default_typed_text()
         return self.attr_text(attribute) if text is None else text
 
-    def entry_text(self, name: str, attribute: Attribute) -> str:
-        """`name = value`, or only the name for a unit attribute."""
+    def entry_text(self, name: str, attribute: Attribute, elided: bool = False) -> str:
+        """`name = value`, or only the name for a unit attribute; `elided` leaves out the types i64 and f64."""
         key = name if is_bare_identifier(name) else quote(name)
-        return key if attribute.is_unit else f"{key} = {self.attr_text(attribute)}"
+        if attribute.is_unit:
+            return key
+        return f"{key} = {self.attr_text_elided(attribute) if elided else self.attr_text(attribute)}"
 
     def dict_text(self, items: Iterable[tuple[str, Attribute]]) -> str:
         """`{a = 1 : i32, b}` of entries in the order given."""

@@ -116,7 +116,7 @@ class FormatPrinter:
 
     def print_attr_dict(self, keyword: bool) -> Emit:
         written = frozenset(self.written)
-        return lambda printer, op: printer.print_attr_dict(op, written, keyword=keyword)
+        return lambda printer, op: printer.print_format_attributes(op, written, keyword)
 
     def print_group(self, group: Any) -> Emit:
         if isinstance(group, OptionalList):

@@ -88,9 +88,19 @@ def _step(compiler: Any, element: Any) -> Read | None:
         return _variable_step(compiler, compiler.field(element.name), qualified=False)
     name, args = element.name, element.args
     if name == "attr-dict":
-        return lambda parser, parts: parts.attributes.update(parser.parse_optional_attr_dict())
+
+        def read_attributes(parser: Any, parts: Parts) -> None:
+            parts.properties.update(parser.parse_optional_properties())
+            parts.attributes.update(parser.parse_optional_attr_dict())
+
+        return read_attributes
     if name == "attr-dict-with-keyword":
-        return lambda parser, parts: parts.attributes.update(parser.parse_optional_attr_dict_with_keyword())
+
+        def read_attributes_with_keyword(parser: Any, parts: Parts) -> None:
+            parts.properties.update(parser.parse_optional_properties())
+            parts.attributes.update(parser.parse_optional_attr_dict_with_keyword())
+
+        return read_attributes_with_keyword
     if name == "type":
         return _type_step(compiler, args[0])
     if name == "qualified":

@@ -15,11 +15,12 @@ from pyiree.compiler.ir.attribute_parser import AttributeParser
 from pyiree.compiler.ir.attributes import Attribute, DenseArrayAttr
 from pyiree.compiler.ir.core import Block, Operation, Region, UnregisteredOp, Value
 from pyiree.compiler.ir.diagnostics import CompileError, ParseError
+from pyiree.compiler.ir.fields import ONE
 from pyiree.compiler.ir.format import compile_format
 from pyiree.compiler.ir.lexer import Source
 from pyiree.compiler.ir.location import UNKNOWN, Location, UnknownLoc
 from pyiree.compiler.ir.location_parser import parse_location
-from pyiree.compiler.ir.traits import IsolatedFromAbove, Terminator, implicit_terminator
+from pyiree.compiler.ir.traits import IsolatedFromAbove, SameVariadicOperandSize, Terminator, implicit_terminator
 from pyiree.compiler.ir.types import Type
 from pyiree.compiler.ir.verifier import verify as verify_operation
 
@@ -310,10 +311,7 @@ class Parser(AttributeParser):
         operands = self.parse_operands()
         self.parse_punctuation(")")
         successors = self.parse_list(self.parse_successor, "[", "]") if self.at("[") else []
-        properties: dict[str, Attribute] = {}
-        if self.parse_optional("<"):
-            properties = self.parse_attribute_entries()
-            self.parse_punctuation(">")
+        properties = self.parse_optional_properties()
         cls: Any = registry.lookup_operation(name)
         regions = self._parse_generic_regions(cls) if self.at("(") else []
         attributes = self.parse_optional_attr_dict()
@@ -361,12 +359,21 @@ class Parser(AttributeParser):
             if field.default is not None:
                 properties.setdefault(field.name, field.default)
         if definition.segmented_operands and segments[0] is None:
-            raise self.error_at(self.op_position, f"'{cls.name}' needs operandSegmentSizes")
+            segments[0] = self._implied_segments(cls, len(operands))
         if definition.segmented_results and segments[1] is None:
             raise self.error_at(self.op_position, f"'{cls.name}' needs resultSegmentSizes")
         op = cls.__new__(cls)
         op.build(operands, result_types, properties, attributes, regions, successors, UNKNOWN, *segments)
         return op
+
+    def _implied_segments(self, cls: Any, count: int) -> tuple[int, ...]:
+        """The operand segments of an op that is written without: all groups of one length."""
+        fields = cls.definition.operands
+        singles = sum(f.arity == ONE for f in fields)
+        share, rest = divmod(count - singles, len(fields) - singles)
+        if rest or share < 0 or not (SameVariadicOperandSize in cls.traits or share == 0):
+            raise self.error_at(self.op_position, f"'{cls.name}' needs operandSegmentSizes")
+        return tuple([1 if f.arity == ONE else share for f in fields])
 
     # Blocks and regions.
 

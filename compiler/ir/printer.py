@@ -8,7 +8,7 @@ so names are given as regions are entered and taken back as they are left.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Any
 
 from pyiree.compiler.ir.attribute_printer import AttributePrinter
@@ -17,7 +17,7 @@ from pyiree.compiler.ir.core import Block, Operation, Region, Value
 from pyiree.compiler.ir.format import compile_format
 from pyiree.compiler.ir.location import UNKNOWN, Location
 from pyiree.compiler.ir.quoting import symbol_text
-from pyiree.compiler.ir.traits import IsolatedFromAbove
+from pyiree.compiler.ir.traits import IsolatedFromAbove, SameVariadicOperandSize
 from pyiree.compiler.ir.types import FunctionType, Type, i32
 
 
@@ -104,6 +104,8 @@ class Printer(AttributePrinter):
         """The whole text, with the definitions of the aliases it uses."""
         self._free_operands(op)
         self.name_results(op)
+        if self.generic:
+            self._number_all(op)
         self.print_operation(op)
         text = "".join(self._out)
         if (op.parent_op is None and op.name == "builtin.module") or self._alias_lines:
@@ -196,6 +198,14 @@ class Printer(AttributePrinter):
                 self.name_results(op)
                 op = op._next
 
+    def _number_all(self, root: Operation) -> None:
+        """In the generic form numbers are unique in the whole text, and given to the last region first."""
+        stack = list(root.regions)
+        while stack:
+            region = stack.pop()
+            self._name_region(region)
+            stack.extend([inner for block in region.blocks for op in block.ops for inner in op.regions])
+
     def name(self, value: Value) -> str:
         """The name of a value: `%0`, `%c1`, `%3#1`."""
         found = self._names.get(value)
@@ -285,7 +295,8 @@ class Printer(AttributePrinter):
         self._dialects.append(parent.default_dialect if parent is not None else "")
         prenamed = self._prenamed.pop(region, None)
         if prenamed is None:
-            self._name_region(region)
+            if not self.generic:
+                self._name_region(region)
         else:
             (self._next_value, self._next_argument, self._next_conflict), names = prenamed
             self._used.update(names)
@@ -388,24 +399,39 @@ class Printer(AttributePrinter):
         """`@name`."""
         self.emit(symbol_text(name))
 
-    def print_attr_dict(
-        self, op: Operation, elided: Iterable[str] = (), *, keyword: bool = False
-    ) -> None:
+    def print_attr_dict(self, op: Operation, elided: Iterable[str] = (), *, keyword: bool = False) -> None:
         """` {…}`: discardable attributes and those properties that are neither in `elided` nor at their default."""
         if not op.attributes and not op.properties:
             return
         skip = set(elided)
-        entries = {k: v for k, v in op.attributes.items() if k not in skip}
-        definition = getattr(op, "definition", None)
-        for key, value in op.properties.items():
-            if key in skip:
-                continue
-            field = definition.attribute_by_name.get(key) if definition is not None else None
-            if field is None or field.default is not value:
-                entries[key] = value
+        entries = [item for item in sorted(op.attributes.items()) if item[0] not in skip]
+        entries.extend(_unwritten_properties(op, skip))
         if entries:
-            self.emit(f" attributes {self.dict_text(sorted(entries.items()))}" if keyword
-                      else f" {self.dict_text(sorted(entries.items()))}")  # fmt: skip
+            self.emit(f" attributes {self.dict_text(entries)}" if keyword else f" {self.dict_text(entries)}")
+
+    def print_format_attributes(self, op: Operation, written: frozenset[str], keyword: bool) -> None:
+        """What `attr-dict` means in a format: ` <name = value>` for properties that the format does not write, then
+        ` {…}` for discardable attributes."""
+        if not written.issuperset(op.properties):
+            entries = _unwritten_properties(op, written)
+            if entries:
+                self.emit(f" <{', '.join([self.entry_text(n, a, elided=True) for n, a in entries])}>")
+        if op.attributes:
+            entries = sorted(op.attributes.items())
+            self.emit(f" attributes {self.dict_text(entries)}" if keyword else f" {self.dict_text(entries)}")
+
+
+def _unwritten_properties(op: Operation, written: Container[str]) -> list[tuple[str, Attribute]]:
+    """The properties that are not written otherwise nor at their default, in the order of declaration."""
+    definition = getattr(op, "definition", None)
+    if definition is None:
+        return [item for item in sorted(op.properties.items()) if item[0] not in written]
+    properties = op.properties
+    return [
+        (field.name, properties[field.name])
+        for field in definition.attributes
+        if field.name in properties and field.name not in written and properties[field.name] is not field.default
+    ]
 
 
 def _clean(hint: str) -> str:
@@ -420,7 +446,8 @@ def all_properties(op: Operation) -> dict[str, Attribute]:
     if op.operand_segments is None and op.result_segments is None:
         return op.properties
     properties = dict(op.properties)
-    if op.operand_segments is not None and (definition is None or definition.segmented_operands):
+    implied = SameVariadicOperandSize in op.traits
+    if op.operand_segments is not None and not implied and (definition is None or definition.segmented_operands):
         properties["operandSegmentSizes"] = DenseArrayAttr(i32, op.operand_segments)
     if op.result_segments is not None and (definition is None or definition.segmented_results):
         properties["resultSegmentSizes"] = DenseArrayAttr(i32, op.result_segments)

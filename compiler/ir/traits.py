@@ -92,6 +92,8 @@ SameOperandsAndResultType = Trait("SameOperandsAndResultType", _check_same_opera
 SameTypeOperands = Trait("SameTypeOperands", _check_same_operand_types)
 SameOperandsAndResultShape = Trait("SameOperandsAndResultShape", _check_elementwise_shapes)
 SameOperandsAndResultElementType = Trait("SameOperandsAndResultElementType", _check_same_element_type)
+#: All its variadic operand groups are of one length, so the generic form does not write their sizes.
+SameVariadicOperandSize = Trait("SameVariadicOperandSize")
 #: Maps over the elements of its shaped operands.
 Elementwise = Trait("Elementwise", _check_elementwise_shapes)
 

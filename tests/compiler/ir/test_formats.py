@@ -12,6 +12,7 @@ from pyiree.compiler.ir.fields import (
     IntProp,
     Operand,
     OptionalAttr,
+    OptionalIntProp,
     OptionalOperand,
     OptionalResult,
     OptionalUnitAttr,
@@ -216,6 +217,23 @@ def test_wrong_formats_say_so():
             format = "Nothing($value)"
 
         str(Other(StringAttr("x")))
+
+
+def test_properties_that_the_format_does_not_write():
+    class Rodata(Op, name="f.rodata"):
+        mime_type: OptionalAttr[StringAttr]
+        alignment: OptionalIntProp[T.i64]
+        value: Attr[StringAttr]
+        weight: IntProp[T.i32] = IntegerAttr(7, T.i32)
+        format = "attr-dict $value"
+
+    text = 'f.rodata <mime_type = "elf", alignment = 16, weight = 3 : i32> {q} "data"'
+    op = parse(text)
+    assert str(op) == text and op.alignment == 16
+    assert str(parse('f.rodata {q, weight = 3 : i32, alignment = 16} "d"')) == (
+        'f.rodata <alignment = 16, weight = 3 : i32> {q} "d"'
+    )
+    assert str(parse('f.rodata "data"')) == 'f.rodata "data"'
 
 
 def test_required_attributes_are_asked_for():

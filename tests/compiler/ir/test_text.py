@@ -149,6 +149,21 @@ func.func @f(%arg0: i32, %m: memref<4xf32, strided<[1], offset: ?>>) -> (i32, f3
       map = affine_map<(a, b) -> (b, a)>} : (i32) -> (i32, f32)
   func.return %q, %r : i32, f32
 }
+func.func @g(%arg0: i32) {
+  %0 = "foo.a"() ({
+    %1 = "foo.b"() : () -> i32
+    "foo.c"() ({
+    ^bb0(%x: i32):
+      %2 = "foo.d"(%x) : (i32) -> i32
+    }, {
+      %3:2 = "foo.e"(%1) : (i32) -> (i32, i32)
+    }) : () -> ()
+  }, {
+    %4 = "foo.b"() : () -> i32
+  }) : () -> i32
+  %5 = "foo.f"(%0) : (i32) -> i32
+  func.return
+}
 """
 
 IREE_ATTRIBUTES = """
