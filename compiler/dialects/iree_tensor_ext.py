@@ -26,7 +26,7 @@ class DispatchTensorType(DialectType, name="iree_tensor_ext.dispatch.tensor"):
 
     access: Keyword
     bound_type: Type
-    format = "`<` $access `:` $bound_type `>`"
+    format = "`<` $access `` `:` `` $bound_type `>`"
 
     def verify(self) -> None:
         if self.access not in (READ_ONLY, READ_WRITE, WRITE_ONLY):
