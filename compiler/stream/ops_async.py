@@ -1,7 +1,8 @@
 """Stream ops on untyped resources whose order follows from their operands alone.
 
 The second level of the dialect: every value is written once, ranges are bytes `[offset to end for length]`, and a
-result that replaces part of a resource is tied to that operand.
+result that replaces part of a resource is tied to that operand. Ops that make memory are removed when nobody uses it,
+but two equal ones are never merged: each may be written over later.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pyiree.compiler.ir.fields import (
     Results,
     Variadic,
 )
-from pyiree.compiler.ir.traits import HasParent, MemoryAlloc, Pure, SingleBlock, Terminator
+from pyiree.compiler.ir.traits import HasParent, MemoryAlloc, MemoryRead, Pure, SingleBlock, Terminator
 from pyiree.compiler.ir.types import Type, index
 from pyiree.compiler.stream import assembly as _assembly  # noqa: F401  (registers the directives)
 from pyiree.compiler.stream.types import AnyResource, Primitive, StagingResource, TimepointType
@@ -88,7 +89,7 @@ class AsyncSplatOp(Op, name="stream.async.splat"):
     result_size: Operand[index]
     affinity: OptionalAttr[Attribute]
     result: Result[AnyResource]
-    traits = (Pure,)
+    traits = (MemoryAlloc,)
     format = f"{_ON}(`await` `(` $await_timepoint^ `)`)? $value `:` type($value) `->` {_RESULT}{_DICT}"
 
 
@@ -103,7 +104,7 @@ class AsyncCloneOp(Op, name="stream.async.clone"):
     result_size: Operand[index]
     affinity: OptionalAttr[Attribute]
     result: Result[AnyResource]
-    traits = (Pure,)
+    traits = (MemoryAlloc,)
     format = f"{_ON}$source `:` {_SOURCE}`->` {_RESULT}{_DICT}"
 
 
@@ -120,7 +121,7 @@ class AsyncSliceOp(Op, name="stream.async.slice"):
     result_size: Operand[index]
     affinity: OptionalAttr[Attribute]
     result: Result[AnyResource]
-    traits = (Pure,)
+    traits = (MemoryAlloc,)
     format = f"{_ON}$source `[` $source_offset `to` $source_end `]` `:` {_SOURCE}`->` {_RESULT}{_DICT}"
 
 
@@ -224,7 +225,7 @@ class AsyncTransferOp(Op, name="stream.async.transfer"):
     source_affinity: OptionalAttr[Attribute]
     target_affinity: OptionalAttr[Attribute]
     result: Result[AnyResource]
-    traits = (Pure,)
+    traits = (MemoryAlloc,)
     format = (
         f"{_ON}$source `:` {_SOURCE}(`from` `(` $source_affinity^ `)`)? `->` (`to` `(` $target_affinity^ `)`)? "
         f"{_RESULT}{_DICT}"
@@ -261,6 +262,7 @@ class AsyncLoadOp(Op, name="stream.async.load"):
     source_size: Operand[index]
     source_offset: Operand[index]
     result: Result[Primitive]
+    traits = (MemoryRead,)
     format = f"$source `[` $source_offset `]` `:` {_SOURCE}`->` type($result) {_DICT}"
 
 
@@ -296,6 +298,7 @@ class AsyncDispatchOp(Op, name="stream.async.dispatch"):
     tied_operands: OptionalAttr[ArrayAttr]
     affinity: OptionalAttr[Attribute]
     results_: Results[AnyResource]
+    traits = (MemoryAlloc,)
     format = (
         f"{_ON}custom<DispatchEntryPoints>($entry_points) (`[` $workload^ `]`)? `` "
         "custom<DispatchOperands>($resource_operands, $resource_operand_offsets, $resource_operand_ends, "

@@ -20,7 +20,7 @@ from pyiree.compiler.ir.fields import (
     TypeProp,
     Variadic,
 )
-from pyiree.compiler.ir.traits import Pure
+from pyiree.compiler.ir.traits import MemoryAlloc, MemoryRead, Pure
 from pyiree.compiler.ir.types import Type, index
 from pyiree.compiler.stream import assembly as _assembly  # noqa: F401  (registers the directives)
 from pyiree.compiler.stream.types import AnyResource, Primitive, StagingResource
@@ -90,7 +90,7 @@ class TensorEmptyOp(Op, name="stream.tensor.empty"):
     result_encoding: TypeProp[Type]
     affinity: OptionalAttr[Attribute]
     result: Result[AnyResource]
-    traits = (Pure,)
+    traits = (MemoryAlloc,)
     format = f"{_ON}`:` {_RESULT}{_DICT}"
 
 
@@ -246,6 +246,7 @@ class TensorLoadOp(Op, name="stream.tensor.load"):
     indices: Variadic[index]
     source_encoding: TypeProp[Type]
     result: Result[Primitive]
+    traits = (MemoryRead,)
     format = f"$source (`[` $indices^ `]`)? `:` {_SOURCE} `->` type($result) {_DICT}"
 
 
@@ -292,6 +293,7 @@ class TensorDispatchOp(Op, name="stream.tensor.dispatch"):
     tied_operands: OptionalAttr[ArrayAttr]
     affinity: OptionalAttr[Attribute]
     results_: Results[AnyResource]
+    traits = (Pure,)
     format = (
         f"{_ON}custom<DispatchEntryPoints>($entry_points) (`[` $workload^ `]`)? `` `(` $mixed_operands `)` "
         "attr-dict `:` custom<EncodedShapedFunctionType>(ref($mixed_operands), type($mixed_operands), "
