@@ -49,13 +49,13 @@ class DispatchGraph:
         self.words: dict[Value, int] = {}
         self.stores: list[Operation] = []
         self.ops: list[Operation] = list(self.block.ops)
-        self.constant_count = 0
+        self.layout = None
+        """The pipeline layout in hal form: the kernel must take as many bindings and constants as it says."""
+        self._word_count = 0
         self._collect_arguments()
         for op in self.ops:
             if op.name == SUBSPAN:
                 self._add_subspan(op)
-            elif op.name == CONSTANT_LOAD:
-                self.constant_count = max(self.constant_count, int(op.get_attr("ordinal")) + 1)
             elif op.name == STORE:
                 self.stores.append(op)
         if not self.stores:
@@ -67,16 +67,14 @@ class DispatchGraph:
             if is_dispatch_tensor(argument.type):
                 self._add_binding(len(self.bindings), argument, (), None)
             else:
-                self.words[argument] = self.constant_count
-                self.constant_count += 1 if vector(element_name(argument.type)).bits <= 32 else 2
+                self.words[argument] = self._word_count
+                self._word_count += 1 if vector(element_name(argument.type)).bits <= 32 else 2
 
     def _add_subspan(self, op: Operation) -> None:
         if not is_dispatch_tensor(op.result.type):
             raise unsupported(op, f"a binding must be a dispatch tensor, not {op.result.type}")
-        segments = op.operand_segments or (len(op.operands), 0)
-        offsets, dims = op.operands[: segments[0]], op.operands[segments[0] :]
-        ordinal = int(op.get_attr("binding"))
-        self._add_binding(ordinal, op.result, dims, offsets[0] if offsets else None)
+        self.layout = op.layout
+        self._add_binding(op.binding, op.result, op.dynamic_dims, op.byte_offset[0] if op.byte_offset else None)
 
     def _add_binding(self, ordinal: int, value: Value, dims: tuple[Value, ...], offset: Value | None) -> None:
         access, tensor = dispatch_tensor_parts(value.type)
@@ -84,7 +82,13 @@ class DispatchGraph:
 
     @property
     def binding_count(self) -> int:
+        if self.layout is not None:
+            return len(self.layout.bindings)
         return 1 + max((b.ordinal for b in self.bindings.values()), default=-1)
+
+    @property
+    def constant_count(self) -> int:
+        return self._word_count if self.layout is None else self.layout.constants or 0
 
     def stored_value(self, store: Operation) -> Value:
         return store.operands[0]

@@ -487,7 +487,7 @@ class KernelBuilder:
         """The kernel without the ops that nothing uses."""
         if len(self._stack) != 1:
             raise ValueError(f"kernel {self.name} has an open block")
-        _drop_unused(self._stack[0], set())
+        _drop_unused(self._stack[0], {b.byte_offset for b in self.buffers if b.byte_offset.__class__ is Value})
         return KernelFunction(self.name, self.buffers, self._stack[0], self.local_bytes)
 
 
