@@ -12,6 +12,8 @@ from typing import Any
 
 from pyiree.compiler.ir import registry
 from pyiree.compiler.ir import types as T
+from pyiree.compiler.ir.affine import AffineMap
+from pyiree.compiler.ir.affine_parser import parse_affine_map, parse_affine_set
 from pyiree.compiler.ir.attributes import (
     ArrayAttr,
     Attribute,
@@ -27,6 +29,7 @@ from pyiree.compiler.ir.attributes import (
     UnitAttr,
 )
 from pyiree.compiler.ir.lexer import Source
+from pyiree.compiler.ir.location_parser import parse_location
 from pyiree.compiler.ir.token_stream import TokenStream
 from pyiree.compiler.ir.types import Type
 
@@ -332,6 +335,7 @@ class AttributeParser(TokenStream):
         return UnitAttr()
 
     def _parse_dense(self, type: Type | None) -> Attribute:
+        # Imported when met: it needs NumPy.
         from pyiree.compiler.ir.dense_parser import parse_dense
 
         return parse_dense(self, type)
@@ -381,24 +385,16 @@ class AttributeParser(TokenStream):
         return None if self.parse_optional("?") else self.parse_integer()
 
     def _parse_affine_map(self, type: Type | None) -> Attribute:
-        from pyiree.compiler.ir.affine_parser import parse_affine_map
-
         return parse_affine_map(self)
 
     def _parse_affine_set(self, type: Type | None) -> Attribute:
-        from pyiree.compiler.ir.affine_parser import parse_affine_set
-
         return parse_affine_set(self)
 
     def _parse_location_attribute(self, type: Type | None) -> Attribute:
-        from pyiree.compiler.ir.location_parser import parse_location
-
         return parse_location(self)
 
 
 def _is_layout(attribute: Attribute) -> bool:
-    from pyiree.compiler.ir.affine import AffineMap
-
     return isinstance(attribute, StridedLayoutAttr | AffineMap)
 
 

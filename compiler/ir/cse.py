@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyiree.compiler.ir.core import Block, Operation, Region
-from pyiree.compiler.ir.dominance import Dominance
+from pyiree.compiler.ir.dominance import Dominance, reverse_post_order
 from pyiree.compiler.ir.effects import is_dead, is_pure
 from pyiree.compiler.ir.equivalence import _Comparison
 from pyiree.compiler.ir.passes import PassContext, register_pass
@@ -59,8 +59,6 @@ def _region(region: Region, known: dict[tuple, Operation], dominance: Dominance)
         return
     # Along the dominator tree: what a block knows holds in the blocks that it dominates.
     tables: dict[Block, dict[tuple, Operation]] = {}
-    from pyiree.compiler.ir.dominance import reverse_post_order
-
     for block in reverse_post_order(region):
         above = dominance.immediate_dominator(block)
         table = dict(tables[above] if above is not None else known)

@@ -18,12 +18,14 @@ from typing import Any, ClassVar
 
 from pyiree.compiler.ir import registry
 from pyiree.compiler.ir.attributes import Attribute
+from pyiree.compiler.ir.constraints import AnyType
 from pyiree.compiler.ir.core import Block, Operation, OpResult, Region, Value
-from pyiree.compiler.ir.diagnostics import CompileError
+from pyiree.compiler.ir.diagnostics import CompileError, VerifyError
 from pyiree.compiler.ir.fields import (
     ONE,
     OPTIONAL,
     VARIADIC,
+    Attr,
     AttrSpec,
     RegionField,
     RegionSpec,
@@ -291,22 +293,14 @@ def _evaluate_annotations(cls: Any) -> dict[str, Any]:
         if annotation is Region:
             annotation = RegionField
         elif isinstance(annotation, type) and issubclass(annotation, _ValueField):
-            annotation = annotation[_any_type()]
+            annotation = annotation[AnyType]
         elif isinstance(annotation, type) and issubclass(annotation, Attribute):
-            from pyiree.compiler.ir.fields import Attr
-
             annotation = Attr[annotation]
         if isinstance(annotation, ValueSpec | AttrSpec | RegionSpec | SuccessorSpec):
             found[field] = annotation
         elif "ClassVar" not in str(annotation):
             raise TypeError(f"{cls.__name__}.{field}: {annotation!r} is not a kind of field")
     return found
-
-
-def _any_type() -> Any:
-    from pyiree.compiler.ir.constraints import AnyType
-
-    return AnyType
 
 
 def _build_definition(cls: Any, specs: dict[str, Any], values: dict[str, Any]) -> None:
@@ -340,7 +334,7 @@ def _build_definition(cls: Any, specs: dict[str, Any], values: dict[str, Any]) -
 
 
 def _set_accessor(cls: Any, name: str, accessor: property, fields: Sequence[Any]) -> None:
-    if hasattr(Op if "Op" in globals() else Operation, name):
+    if hasattr(Op, name):
         # The flat list and the field are the same thing when the field is the only one of its kind.
         alone = len(fields) == 1
         covers = name in _COVERING and alone and getattr(fields[0], "arity", VARIADIC) == VARIADIC
@@ -441,8 +435,6 @@ class Op(Operation, metaclass=OpMeta):
 
     def error(self, message: str) -> CompileError:
         """An exception about this op, for `raise self.error(…)`."""
-        from pyiree.compiler.ir.diagnostics import VerifyError
-
         return VerifyError(f"'{self.name}' {message}", self.location)
 
 

@@ -33,7 +33,8 @@ class _ParametrizedMeta(type):
         defaults = {k: namespace.pop(k) for k in annotations if k in namespace}
         namespace["__slots__"] = namespace["parameters"] = tuple(annotations)
         namespace["_annotations"] = annotations
-        namespace["_defaults"] = defaults
+        inherited = [getattr(base, "_defaults", {}) for base in reversed(bases)]
+        namespace["_defaults"] = {k: v for entries in (*inherited, defaults) for k, v in entries.items()}
         if name is not None:
             namespace["mnemonic"] = name
         cls = super().__new__(mcs, class_name, bases, namespace, **kwargs)
