@@ -14,7 +14,7 @@ from pyiree.compiler.ir.attributes import ArrayAttr
 from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import Block, Operation, Value
 from pyiree.compiler.ir.diagnostics import CompileError
-from pyiree.compiler.stream.interfaces import resource_size, tied_operand
+from pyiree.compiler.stream.interfaces import result_size, sized_operands, tied_operand
 from pyiree.compiler.stream.ops import YieldOp
 from pyiree.compiler.stream.types import is_resource
 
@@ -35,8 +35,8 @@ def move_into_region(members: Sequence[Operation], anchor: Operation, make: Make
     ]
     ties = tied_operands_attr([_tied_capture(value, captured) for value in escaping])
     body = Block([v.type for v in captured])
-    result_sizes = _sizes(escaping)
-    around = make(captured, _sizes(captured), result_sizes, ties, body, [v.type for v in escaping])
+    result_sizes = _result_sizes(escaping)
+    around = make(captured, _captured_sizes(members, captured), result_sizes, ties, body, [v.type for v in escaping])
     Builder.before(anchor, members[0].location).insert(around)
     for op in members:
         op.move_to_end(body)
@@ -48,15 +48,18 @@ def move_into_region(members: Sequence[Operation], anchor: Operation, make: Make
     return around
 
 
-def _sizes(values: Sequence[Value]) -> list[Value]:
-    sizes = []
-    for value in values:
-        size = resource_size(value)
+def _captured_sizes(members: Sequence[Operation], captured: Sequence[Value]) -> list[Value]:
+    """The size of each captured resource, as a member that uses it says."""
+    said = {value: size for op in members for value, size in sized_operands(op)}
+    return [said[value] for value in captured]
+
+
+def _result_sizes(values: Sequence[Value]) -> list[Value]:
+    sizes = [result_size(value) for value in values]  # type: ignore[arg-type]
+    for value, size in zip(values, sizes):
         if size is None:
-            owner = value.defining_op or value.block.parent_op  # type: ignore[attr-defined]
-            raise CompileError("the size of a resource is not known where work uses it", owner.location)
-        sizes.append(size)
-    return sizes
+            raise CompileError("a resource of unknown size leaves a region of work", value.defining_op.location)  # type: ignore[union-attr]
+    return sizes  # type: ignore[return-value]
 
 
 def _tied_capture(value: Value, captured: Sequence[Value]) -> int:

@@ -82,7 +82,7 @@ class Ownership:
         return is_streamable(op) or (isinstance(op, TensorImportOp) and op.consume)
 
     def may_overwrite(self, value: Value, writer: Operation, instead_of: Operation | None = None) -> bool:
-        """Whether `writer` may write over the memory of `value`, its operand (or that of `instead_of`, a copy for it)."""
+        """Whether `writer` may write over the memory of `value`: its operand, or that of the copy `instead_of`."""
         root = self.root(value)
         if not self.is_own(root) or _is_repeated(writer, root):
             return False
@@ -110,6 +110,17 @@ class Ownership:
             for name in self.names(self.root(value))
             for user in name.users
             if user is not reader
+        )
+
+    def is_written_between(self, value: Value, first: Operation, last: Operation) -> bool:
+        """Whether the memory of `value` may change between two ops of one block."""
+        return any(
+            (isinstance(user, LOOPS) or _writes(user, name))
+            and not _comes_before(user, first)
+            and not _comes_before(last, user)
+            for name in self.names(self.root(value))
+            for user in name.users
+            if user is not first and user is not last
         )
 
     # Exports.
