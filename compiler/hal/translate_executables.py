@@ -1,0 +1,126 @@
+"""iree-hal-translate-all-executables: kernels become machine code, all in one executable.
+
+Before: a hal.executable for each dispatch, with the functions of its variant.
+After:  one hal.executable whose variant holds an ELF (`pyiree.binary`), with an export for each kernel whose count region
+        says how many workgroups run for a workload.
+
+Equal kernels are compiled once; kernels compile side by side, and come from the object cache where it has them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from pyiree.compiler.codegen.target import Target
+from pyiree.compiler.codegen.translate import DispatchKernel, link_executable, translate_dispatch
+from pyiree.compiler.dialects.builtin import ModuleOp
+from pyiree.compiler.dialects.func import FuncOp
+from pyiree.compiler.dialects.hal import DeviceType
+from pyiree.compiler.hal.ops_device import ReturnOp
+from pyiree.compiler.hal.ops_executable import (
+    ExecutableEndOp,
+    ExecutableExportOp,
+    ExecutableOp,
+    ExecutableVariantEndOp,
+    ExecutableVariantOp,
+)
+from pyiree.compiler.hal.workgroup_counts import emit_workgroup_count
+from pyiree.compiler.ir.attributes import ArrayAttr, SymbolRefAttr
+from pyiree.compiler.ir.builder import Builder
+from pyiree.compiler.ir.core import Block
+from pyiree.compiler.ir.dense import DenseElementsAttr
+from pyiree.compiler.ir.passes import PassContext, PassManager, register_pass
+from pyiree.compiler.ir.types import VectorType, i8
+from pyiree.compiler.options import CompileOptions
+from pyiree.compiler.stream.ops import CmdDispatchOp
+
+#: Where a variant keeps its machine code until it is serialized.
+BINARY = "pyiree.binary"
+
+
+@register_pass("iree-hal-translate-all-executables")
+def translate_all_executables(module: ModuleOp, context: PassContext) -> None:
+    """Compiles the kernels of all executables and links them into one."""
+    executables = [op for op in module.body_block.ops if isinstance(op, ExecutableOp)]
+    if not executables:
+        return
+    options = context.options or CompileOptions()
+    variants = [v for op in executables for v in op.body.entry.ops if isinstance(v, ExecutableVariantOp)]
+    first = variants[0]
+    name = f"{module.sym_name or 'module'}_linked"
+    kernels = []
+    exports = []
+    renamed: dict[SymbolRefAttr, SymbolRefAttr] = {}
+    for executable in executables:
+        for variant in executable.body.entry.ops:
+            if not isinstance(variant, ExecutableVariantOp):
+                continue
+            for export, kernel in _translate_variant(variant, options.target):
+                old = SymbolRefAttr(executable.sym_name, variant.sym_name, export.sym_name)
+                renamed[old] = SymbolRefAttr(name, first.sym_name, export.sym_name)
+                export.detach()
+                export.ordinal = len(exports)
+                exports.append(export)
+                kernels.append(kernel)
+    elf = link_executable(name, kernels, options.target, options.object_cache)
+    data = DenseElementsAttr(VectorType((len(elf),), i8), np.frombuffer(elf, np.int8))
+    location = executables[0].location
+    variant = ExecutableVariantOp(
+        sym_name=first.sym_name,
+        target=first.target,
+        sym_visibility="public",
+        body=Block((), [*exports, ExecutableVariantEndOp(location=location)]),
+        attributes={BINARY: data},
+        location=location,
+    )
+    body = Block((), [variant, ExecutableEndOp(location=location)])
+    Builder.before(executables[0]).insert(
+        ExecutableOp(sym_name=name, sym_visibility="private", body=body, location=location)
+    )
+    for executable in executables:
+        executable.erase()
+    for op in module.walk_type(CmdDispatchOp):
+        op.entry_points = ArrayAttr([renamed.get(e, e) for e in op.entry_points])
+
+
+def _translate_variant(
+    variant: ExecutableVariantOp, target: Target
+) -> list[tuple[ExecutableExportOp, DispatchKernel]]:
+    """The exports of a variant with their kernels; their count regions are filled in."""
+    inner = next(op for op in variant.body.entry.ops if isinstance(op, ModuleOp))
+    functions = {op.sym_name: op for op in inner.body_block.ops if isinstance(op, FuncOp)}
+    pairs = []
+    for export in variant.body.entry.ops:
+        if isinstance(export, ExecutableExportOp):
+            kernel = translate_dispatch(functions[export.sym_name], target)
+            _set_count(export, kernel)
+            pairs.append((export, kernel))
+    return pairs
+
+
+def _set_count(export: ExecutableExportOp, kernel: DispatchKernel) -> None:
+    """Makes the count region say what the kernel says."""
+    region = export.workgroup_count
+    workload = list(region.entry.arguments[1:]) if region.blocks else []
+    block = Block([DeviceType(), *[a.type for a in workload]])
+    builder = Builder.at_end(block, export.location)
+    builder.insert(ReturnOp(emit_workgroup_count(builder, kernel.plan.factors, block.arguments[1:])))
+    for old in list(region.blocks):
+        for op in list(old.reversed_ops):
+            op.erase()
+        region.blocks.remove(old)
+    region.append(block)
+
+
+def kernel_text(module: ModuleOp, kind: str, context: PassContext) -> str:
+    """The kernels of a module at the stream phase as text: "kernel" (loop IR), "llvm" or "asm"."""
+    PassManager(["iree-hal-materialize-interfaces"]).run(module, context)
+    options: Any = context.options or CompileOptions()
+    parts = []
+    for variant in module.walk_type(ExecutableVariantOp):
+        inner = next(op for op in variant.body.entry.ops if isinstance(op, ModuleOp))
+        for function in inner.body_block.ops:
+            if isinstance(function, FuncOp):
+                parts.append(translate_dispatch(function, options.target).text(kind))
+    return "\n".join(parts)
