@@ -1,0 +1,36 @@
+"""The passes of the stream phase, in order: why each is there, and what holds after it."""
+
+#: From the flow dialect to execution regions at the async level.
+ASYNC_PASSES = (
+    # Tensors become resources with sizes; every op knows its device.
+    "iree-stream-conversion",
+    "iree-stream-verify-lowering-to-tensors",
+    # Equal sizes become one value, so that later passes see that they are equal.
+    "cse",
+    "canonicalize",
+    # Bytes instead of elements, on both sides of a dispatch.
+    "iree-stream-encode-host-tensors",
+    "iree-stream-encode-device-tensors",
+    "canonicalize",
+    "cse",
+    "iree-stream-verify-lowering-to-async-resources",
+    # In place where that is the same; from here on no pass may merge or move ops that make or write memory.
+    "iree-stream-materialize-copy-on-write",
+    "iree-stream-elide-async-copies",
+    "iree-stream-emplace-allocations",
+    # Every resource has a lifetime.
+    "iree-stream-refine-usage",
+    "canonicalize",
+    "iree-stream-verify-async-access-ranges",
+    # The device's work in regions, concurrent where nothing is in the way; waits on the device.
+    "iree-stream-schedule-execution",
+    "iree-stream-schedule-concurrency",
+    "iree-stream-sync-initializers",
+    "iree-stream-propagate-timepoints",
+    "iree-stream-materialize-builtins",
+    "canonicalize",
+    "cse",
+    "iree-stream-verify-lowering-to-async",
+)
+
+PASSES = ASYNC_PASSES
