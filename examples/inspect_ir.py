@@ -1,0 +1,30 @@
+"""Shows a small function in every phase of the compiler.
+
+    python examples/inspect_ir.py [PHASE ...]
+"""
+
+import sys
+
+import jax.numpy as jnp
+import numpy as np
+
+import pyiree
+
+
+@pyiree.jit
+def layer(x, w, b):
+    """A dense layer."""
+    return jnp.tanh(x @ w + b)
+
+
+def main():
+    phases = sys.argv[1:] or ["stablehlo", "input", "flow", "stream", "hal", "vm", "llvm", "asm"]
+    x, w, b = (np.ones(shape, np.float32) for shape in ((8, 16), (16, 32), (32,)))
+    lowered = layer.lower(x, w, b)
+    for phase in phases:
+        print(f"// ---- {phase}")
+        print(lowered.as_text(phase, large_constants=False))
+
+
+if __name__ == "__main__":
+    main()
