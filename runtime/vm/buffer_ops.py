@@ -1,3 +1,4 @@
+# ruff: noqa: SIM109  (`in` on a tuple is no native code)
 """The opcodes on vm.buffer: native functions with every check.
 
 Enters: the address of an instruction's first operand, and the frame's registers and references. Leaves: how

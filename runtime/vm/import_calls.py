@@ -82,7 +82,7 @@ def unmarshal_results(record, slots, results, registers, refs):
 
 @native("int64(int64,int64,int64,int64,int64,int64)")
 def call_import(invocation, frame, ordinal, segments, operands, results):
-    """Performs an import call; gives a status, SUSPEND, or NEEDS_PYTHON.
+    """Performs an import call; gives a status, SLOW, SUSPEND, or NEEDS_PYTHON.
 
     The slots stand on the stack behind the frame, where they stay while the call is pending.
     """
@@ -116,7 +116,7 @@ def call_import(invocation, frame, ordinal, segments, operands, results):
             store_i64(invocation + layout.INVOCATION_PENDING, layout.PENDING_PYTHON)
             return NEEDS_PYTHON
         status = call3(function, load_i64(record + layout.IMPORT_STATE), slots, outcome)
-    if status == OK:
+    if status == OK or status == objects.SLOW:
         for k in range(count):
             drop_moved(operands + 2 * k, refs)
         unmarshal_results(record, outcome, results, registers, refs)

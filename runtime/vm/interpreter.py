@@ -1,3 +1,4 @@
+# ruff: noqa: SIM109  (`in` on a tuple is no native code)
 """The interpreter: runs verified bytecode until it returns, fails, or needs somebody outside.
 
 Enters: a context block and a function record (layout.py), argument slots. Leaves: one of DONE, FAILED,
@@ -166,6 +167,9 @@ def run(invocation):
             if ordinal & IMPORT_BIT:
                 credit -= IMPORT_COST
                 status = call_import(invocation, frame, ordinal & ~IMPORT_BIT, segments, operands, at + 2)
+                if status == objects.SLOW:
+                    credit = -1
+                    status = OK
                 if status != OK:
                     if status == objects.SUSPEND:
                         state = layout.SUSPENDED

@@ -30,7 +30,10 @@ def _align(offset: int, alignment: int) -> int:
 
 
 def open_module_file(path: str | os.PathLike) -> memoryview:
-    """The content of a file as a memory map; an empty file gives an empty view."""
+    """The content of a file as a memory map; an empty file gives an empty view.
+
+    Replace such a file by renaming another over it: one that is cut short under its map is a bus error.
+    """
     with Path(path).open("rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
             return memoryview(b"")
