@@ -396,6 +396,18 @@ class TestErrors:
         with pytest.raises(jax.errors.TracerBoolConversionError, match=r"test_jit.py:"):
             f(X)
 
+    def test_unsupported_ops_are_all_named_with_their_lines(self):
+        def f(x):
+            jax.debug.print("{}", x)  # the first line to name
+            return jax.pure_callback(np.sin, jax.ShapeDtypeStruct((2, 3), np.float32), x)
+
+        with pytest.raises(pyiree.UnsupportedError) as caught:
+            pyiree.jit(f)(X)
+        text, first = str(caught.value), f.__code__.co_firstlineno + 1
+        assert text.startswith("unsupported op stablehlo.custom_call") and "\n" not in text
+        assert f"test_jit.py:{first}" in text and f"test_jit.py:{first + 1}" in text
+        assert isinstance(caught.value, pyiree.CompileError) and isinstance(caught.value, pyiree.PyireeError)
+
     def test_an_exception_in_the_function_passes_through(self):
         @pyiree.jit
         def f(x):
