@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pyiree.compiler.input.complex_scalars import Parts, convert_complex
 from pyiree.compiler.input.converter import Converter, converts
 from pyiree.compiler.input.elements import BOOLEAN, COMPLEX, FLOAT, Element, element
 from pyiree.compiler.input.emitter import PARALLEL, REDUCTION, projection
@@ -33,7 +34,6 @@ def _dot_general(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
             list(numbers.lhs_contracting_dimensions),
             list(numbers.rhs_contracting_dimensions),
             c.result_shaped(op),
-            op,
         )
     ]
 
@@ -41,7 +41,7 @@ def _dot_general(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
 @converts("stablehlo.dot")
 def _dot(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     contracted = [len(operands[0].shaped.shape) - 1]
-    return [dot_general(c, operands[0], operands[1], [], [], contracted, [0], c.result_shaped(op), op)]
+    return [dot_general(c, operands[0], operands[1], [], [], contracted, [0], c.result_shaped(op))]
 
 
 def accumulator(lhs: Element, rhs: Element, result: Element) -> Element:
@@ -63,14 +63,11 @@ def dot_general(
     lhs_contracting: Sequence[int],
     rhs_contracting: Sequence[int],
     result: Shaped,
-    op: Any,
 ) -> Lazy:
     """The result's loops come first: batch, free dimensions of the left, of the right; then the summed ones."""
     if 0 in result.shape:
         return Tensor(result, c.emitter.empty(result.type))
     left, right = lhs.shaped.element, rhs.shaped.element
-    if COMPLEX in (left.kind, right.kind, result.element.kind):
-        raise c.emitter.unsupported(op, "of complex numbers")
     lhs_free = [d for d in range(len(lhs.shaped.shape)) if d not in (*lhs_batch, *lhs_contracting)]
     rhs_free = [d for d in range(len(rhs.shaped.shape)) if d not in (*rhs_batch, *rhs_contracting)]
     batch = len(lhs_batch)
@@ -130,6 +127,8 @@ def _usual_name(
     found = _USUAL.get(counts)  # type: ignore[call-overload]
     if found is None or isinstance(lhs, View) or isinstance(rhs, View):
         return None
+    if COMPLEX in (lhs.shaped.element.kind, rhs.shaped.element.kind):
+        return None
     return found[0] if (lhs_loops, rhs_loops) == found[1:] else None
 
 
@@ -162,8 +161,13 @@ def _generic(
 
     def combine(arguments: list[Value]) -> list[Value]:
         split = len(lhs_inputs)
-        x = convert(emitter, read_lhs(arguments[:split])[0], lhs.shaped.element, summed)
-        y = convert(emitter, read_rhs(arguments[split:-1])[0], rhs.shaped.element, summed)
+        x, y = read_lhs(arguments[:split])[0], read_rhs(arguments[split:-1])[0]
+        if summed.kind == COMPLEX:
+            x = convert_complex(c, x, lhs.shaped.element, summed)
+            y = convert_complex(c, y, rhs.shaped.element, summed)
+            return [(Parts.of(c, arguments[-1]) + Parts.of(c, x) * Parts.of(c, y)).value()]
+        x = convert(emitter, x, lhs.shaped.element, summed)
+        y = convert(emitter, y, rhs.shaped.element, summed)
         return [emitter.binary(add, arguments[-1], emitter.binary(multiply, x, y))]
 
     iterators = [PARALLEL] * outer + [REDUCTION] * (loops - outer)

@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyiree.compiler.input import jaxlib_mlir
-from pyiree.compiler.input.elements import BOOLEAN, COMPLEX, FLOAT, SIGNED, Element
+from pyiree.compiler.input.complex_scalars import COMPLEX_LOWERINGS, EXPANDED_COMPLEX, convert_complex
+from pyiree.compiler.input.elements import BOOLEAN, COMPLEX, FLOAT, SIGNED, Element, element
 from pyiree.compiler.input.emitter import PARALLEL, Emitter, identity_map, projection
-from pyiree.compiler.input.import_mlir import Shaped, SourceReader, read_constant
+from pyiree.compiler.input.import_mlir import Shaped, SourceReader, read_constant, splat_of
 from pyiree.compiler.input.scalars import SCALAR_LOWERINGS
 from pyiree.compiler.input.values import Iota, Lazy, Tensor, Uniform, View
 from pyiree.compiler.ir.affine import AffineMap
@@ -31,8 +32,19 @@ CONVERSIONS: dict[str, Conversion] = {}
 
 #: CHLO functions without a twin among our ops: written out in StableHLO by jaxlib, one scalar at a time.
 EXPANDED_CHLO = frozenset(
-    ["bessel_i1e", "digamma", "erf_inv", "lgamma", "mulhi", "next_after", "polygamma", "zeta"]
+    {
+        "chlo.bessel_i1e",
+        "chlo.digamma",
+        "chlo.erf_inv",
+        "chlo.lgamma",
+        "chlo.mulhi",
+        "chlo.next_after",
+        "chlo.polygamma",
+        "chlo.zeta",
+    }
 )
+
+_I32 = element("i32")
 
 #: Ops that end a block and hand over its operands.
 TERMINATORS = frozenset({"stablehlo.return", "func.return"})
@@ -51,6 +63,11 @@ def converts(*names: str) -> Callable[[Conversion], Conversion]:
         return function
 
     return register
+
+
+def is_scalar_op(name: str) -> bool:
+    """Whether an op is a function of scalars, applied to each element."""
+    return name in SCALAR_LOWERINGS or name in COMPLEX_LOWERINGS or name in EXPANDED_CHLO
 
 
 def _is_host_arithmetic(result: Element, operands: Sequence[Element]) -> bool:
@@ -87,10 +104,10 @@ class Converter:
             convert = CONVERSIONS.get(name)
             if convert is not None:
                 results = convert(self, op, operands)
-            elif name in SCALAR_LOWERINGS:
+            elif is_scalar_op(name):
                 results = [self.elementwise(op, operands)]
             else:
-                results = [self._expanded(op, operands)]
+                raise emitter.unsupported(op, "")
             for value, result in zip(op.results, results):
                 scope[value] = result
         raise ValueError("a block without a terminator")
@@ -141,14 +158,13 @@ class Converter:
 
     def elementwise(self, op: Any, operands: Sequence[Lazy]) -> Lazy:
         """An op of the scalar table over all elements."""
-        lower = SCALAR_LOWERINGS[op.name]
         result = self.result_shaped(op)
         elements = [operand.shaped.element for operand in operands]
         if op.name == "stablehlo.convert" and elements[0] is result.element:
             return operands[0]
 
         def compute(scalars: list[Value]) -> list[Value]:
-            return [lower(self.emitter, scalars, elements, result.element, op)]
+            return [self.scalar(op, scalars, elements, result.element)]
 
         if operands and all(isinstance(operand, Uniform) for operand in operands):
             if all(operand.attribute is not None for operand in operands):
@@ -180,16 +196,26 @@ class Converter:
             known[op.results[0]] = attribute
         return value_of(result)
 
-    def _expanded(self, op: Any, operands: Sequence[Lazy]) -> Lazy:
-        """A CHLO function that jaxlib writes out: all its scalar ops in one generic."""
-        dialect, _, name = op.name.partition(".")
-        if dialect != "chlo" or name not in EXPANDED_CHLO:
-            raise self.emitter.unsupported(op, "")
-        result = self.result_shaped(op)
-        spellings = tuple(operand.shaped.element.spelling for operand in operands)
-        module = jaxlib_mlir.expand_chlo_scalar(name, spellings, result.element.spelling)
-        block = module.body.operations[0].regions[0].blocks[0]
-        return self.map(result, operands, lambda scalars: self.scalar_block(block, scalars))
+    def scalar(self, op: Any, operands: list[Value], elements: list[Element], result: Element) -> Value:
+        """One scalar op of the tables, or written out by jaxlib."""
+        name = op.name
+        if result.kind == COMPLEX or any(element.kind == COMPLEX for element in elements):
+            on_complex = COMPLEX_LOWERINGS.get(name)
+            if on_complex is not None:
+                return on_complex(self, operands, elements, result, op)
+            if name not in EXPANDED_COMPLEX:
+                raise self.emitter.unsupported(op, "of complex numbers")
+        elif name in SCALAR_LOWERINGS:
+            return SCALAR_LOWERINGS[name](self.emitter, operands, elements, result, op)
+        elif name in COMPLEX_LOWERINGS:
+            return COMPLEX_LOWERINGS[name](self, operands, elements, result, op)
+        return self.expand(name, operands, elements, result)
+
+    def expand(self, name: str, operands: list[Value], elements: list[Element], result: Element) -> Value:
+        """A function that jaxlib writes out, as scalar ops here."""
+        spellings = tuple(element.spelling for element in elements)
+        module = jaxlib_mlir.expand_scalar(name, spellings, result.spelling)
+        return self.scalar_block(module.body.operations[0].regions[0].blocks[0], operands)[0]
 
     def map(
         self, result: Shaped, operands: Sequence[Lazy], compute: Callable[[list[Value]], Sequence[Value]]
@@ -246,9 +272,12 @@ class Converter:
         """The index along a loop, inside a generic, as an element."""
         emitter = self.emitter
         position = emitter.linalg_index(loop)
-        if element.kind != FLOAT:
-            return emitter.cast("arith.index_cast", position, element.type)
-        return emitter.cast("arith.sitofp", emitter.cast("arith.index_cast", position, i32), element.type)
+        if element.kind in (FLOAT, COMPLEX):
+            number = emitter.cast("arith.index_cast", position, i32)
+            if element.kind == COMPLEX:
+                return convert_complex(self, number, _I32, element)
+            return emitter.cast("arith.sitofp", number, element.type)
+        return emitter.cast("arith.index_cast", position, element.type)
 
     def uniform_scalar(self, uniform: Uniform) -> Value:
         """The scalar of a uniform tensor."""
@@ -278,10 +307,9 @@ class Converter:
             operands = [scalar(value) for value in op.operands]
             if name in TERMINATORS:
                 return operands
-            lower = SCALAR_LOWERINGS.get(name)
-            if lower is not None:
+            if is_scalar_op(name):
                 elements = [self.shaped(value).element for value in op.operands]
-                results = [lower(emitter, operands, elements, self.result_shaped(op).element, op)]
+                results = [self.scalar(op, operands, elements, self.result_shaped(op).element)]
             elif name == "stablehlo.constant":
                 results = [self.uniform_scalar(self.constant(op))]
             elif name in ("stablehlo.reshape", "stablehlo.broadcast_in_dim"):
@@ -289,11 +317,6 @@ class Converter:
             elif name == "func.call":
                 callee = self.functions[op.attributes["callee"].value]
                 results = self.scalar_block(callee.regions[0].blocks[0], operands)
-            elif name.partition(".")[2] in EXPANDED_CHLO:
-                spellings = tuple(self.shaped(value).element.spelling for value in op.operands)
-                spelling = self.result_shaped(op).element.spelling
-                module = jaxlib_mlir.expand_chlo_scalar(name.partition(".")[2], spellings, spelling)
-                results = self.scalar_block(module.body.operations[0].regions[0].blocks[0], operands)
             else:
                 raise emitter.unsupported(op, "inside the body of another op")
             scope.update(zip(op.results, results))
@@ -324,7 +347,7 @@ class Converter:
         rank = len(shaped.shape)
         if isinstance(lazy, Uniform):
             if lazy.attribute is not None:
-                return emitter.constant(DenseElementsAttr.splat(shaped.type, lazy.attribute))
+                return emitter.constant(splat_of(shaped.type, lazy.attribute))
             assert lazy.scalar is not None
             if rank == 0:
                 op = emitter.make("tensor.from_elements", (lazy.scalar,), (shaped.type,))

@@ -13,7 +13,6 @@ from typing import Any
 
 from pyiree.compiler.input.contractions import dot_general
 from pyiree.compiler.input.converter import Converter, converts
-from pyiree.compiler.input.elements import COMPLEX
 from pyiree.compiler.input.emitter import PARALLEL, identity_map
 from pyiree.compiler.input.import_mlir import Shaped
 from pyiree.compiler.input.jaxlib_mlir import dialect_attribute
@@ -44,8 +43,6 @@ def _reshaped(c: Converter, lazy: Lazy, shape: Sequence[int]) -> Lazy:
 def _convolution(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     lhs, rhs = operands
     result = c.result_shaped(op)
-    if COMPLEX in (lhs.shaped.element.kind, rhs.shaped.element.kind):
-        raise c.emitter.unsupported(op, "of complex numbers")
     if 0 in result.shape:
         return [Tensor(result, c.emitter.empty(result.type))]
     numbers = dialect_attribute(op, "dimension_numbers", "ConvDimensionNumbers")
@@ -87,11 +84,11 @@ def _convolution(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
         rows = _reshaped(c, patches, (batch * places, size * features))
         matrix = _reshaped(c, kernel, (size * features, out_features))
         shape = (batch * places, out_features)
-        product = dot_general(c, rows, matrix, [], [], [1], [0], Shaped(shape, kind, TensorType(shape, kind.type)), op)
+        product = dot_general(c, rows, matrix, [], [], [1], [0], Shaped(shape, kind, TensorType(shape, kind.type)))
         laid = _reshaped(c, product, (batch, *out_spatial, out_features))
     else:
         laid = _grouped(
-            c, op, patches, kernel, groups, batch_groups, batch, out_spatial, size, features, out_features, result
+            c, patches, kernel, groups, batch_groups, batch, out_spatial, size, features, out_features, result
         )
     target = [numbers.output_batch_dimension, *numbers.output_spatial_dimensions, numbers.output_feature_dimension]
     return [_transposed(c, laid, [target.index(d) for d in range(len(target))])]
@@ -103,7 +100,6 @@ def _zero_of(c: Converter, result: Shaped) -> Any:
 
 def _grouped(
     c: Converter,
-    op: Any,
     patches: Lazy,
     kernel: Lazy,
     groups: int,
@@ -132,7 +128,7 @@ def _grouped(
     matrix = _reshaped(c, kernel, (size, kernel_features, count, per_group))
     shape = (count, kept * places, per_group)
     product = dot_general(
-        c, rows, matrix, [group_dim], [2], contracted, [0, 1], Shaped(shape, kind, TensorType(shape, kind.type)), op
+        c, rows, matrix, [group_dim], [2], contracted, [0, 1], Shaped(shape, kind, TensorType(shape, kind.type))
     )
     ordered = _transposed(c, product, [1, 0, 2])
     return _reshaped(c, ordered, (kept, *out_spatial, out_features))

@@ -21,7 +21,7 @@ from pyiree.compiler.ir.attributes import ArrayAttr, Attribute, DenseArrayAttr, 
 from pyiree.compiler.ir.core import Block, Operation, Region, Value
 from pyiree.compiler.ir.location import UNKNOWN, Location
 from pyiree.compiler.ir.rewrite import constant_value
-from pyiree.compiler.ir.types import FloatType, TensorType, Type, i1, i32, i64, index
+from pyiree.compiler.ir.types import ComplexType, FloatType, TensorType, Type, i1, i32, i64, index
 
 PARALLEL, REDUCTION = "parallel", "reduction"
 
@@ -109,10 +109,14 @@ class Emitter:
         return op.results[0]
 
     def constant(self, attribute: Any) -> Value:
-        """The value of a scalar or dense attribute."""
+        """The value of a scalar or dense attribute; a complex number is an array of its two parts."""
         found = self._constants.get(attribute)
         if found is None:
-            op = self.make("arith.constant", (), (attribute.type,), {"value": attribute})
+            if isinstance(attribute, ArrayAttr):
+                type = ComplexType(attribute[0].type)
+                op = self.make("complex.constant", (), (type,), {"value": attribute})
+            else:
+                op = self.make("arith.constant", (), (attribute.type,), {"value": attribute})
             found = self._constants[attribute] = self._hoist(op)
         return found
 
@@ -140,7 +144,7 @@ class Emitter:
             block.prepend(op)
 
     def _is_hoisted(self, op: Operation) -> bool:
-        return op.name in ("arith.constant", "tensor.empty")
+        return op.name in ("arith.constant", "complex.constant", "tensor.empty")
 
     # Scalars.
 
@@ -186,6 +190,8 @@ class Emitter:
 
     def zero(self, type: Type) -> Value:
         """The zero of a scalar type."""
+        if isinstance(type, ComplexType):
+            return self.constant(ArrayAttr([FloatAttr(0.0, type.element_type)] * 2))
         return self.float(0.0, type) if isinstance(type, FloatType) else self.integer(0, type)
 
     def is_zero(self, x: Value) -> Value:

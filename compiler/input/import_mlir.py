@@ -14,8 +14,8 @@ import numpy as np
 from pyiree.compiler.input import jaxlib_mlir
 from pyiree.compiler.input.elements import COMPLEX, FLOAT, Element, element
 from pyiree.compiler.ir.attribute_parser import AttributeParser
-from pyiree.compiler.ir.attributes import Attribute, FloatAttr, IntegerAttr
-from pyiree.compiler.ir.dense import DenseElementsAttr
+from pyiree.compiler.ir.attributes import ArrayAttr, Attribute, FloatAttr, IntegerAttr
+from pyiree.compiler.ir.dense import DenseElementsAttr, storage_dtype
 from pyiree.compiler.ir.lexer import Source
 from pyiree.compiler.ir.location import (
     UNKNOWN,
@@ -124,6 +124,19 @@ def _from_text(text: str, shaped: Shaped) -> tuple[Attribute | None, np.ndarray 
     dense = AttributeParser(Source(literal, "<constant>")).parse_attribute()
     if not isinstance(dense, DenseElementsAttr):
         raise ValueError(f"a constant of {shaped.type} that is no dense literal")
-    if dense.is_splat and shaped.element.kind != COMPLEX:
-        return dense.splat_value(), None
-    return None, np.broadcast_to(dense.data, (shaped.type.num_elements,)) if dense.is_splat else dense.data
+    if not dense.is_splat:
+        return None, dense.data
+    if shaped.element.kind == COMPLEX:
+        part = shaped.element.type.element_type  # type: ignore[attr-defined]
+        number = dense.data[0]
+        return ArrayAttr([FloatAttr(float(number.real), part), FloatAttr(float(number.imag), part)]), None
+    return dense.splat_value(), None
+
+
+def splat_of(type: TensorType, value: Attribute) -> DenseElementsAttr:
+    """A dense constant of one value, as `read_constant` gives it."""
+    if not isinstance(value, ArrayAttr):
+        return DenseElementsAttr.splat(type, value)
+    number = np.zeros(1, storage_dtype(type.element_type))
+    number.real, number.imag = value[0].value, value[1].value  # type: ignore[attr-defined]
+    return DenseElementsAttr(type, number, type.num_elements != 0)

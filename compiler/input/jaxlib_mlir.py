@@ -20,6 +20,10 @@ from pyiree.compiler.errors import CompileError
 # costs a hundred times more than the look-up of a module that is there. These dialects have none.
 _DIALECTS_WITHOUT_MODULE = ("linalg", "tensor", "complex", "shape", "quant", "bufferization", "vhlo")
 
+_EXPANSION = (
+    "builtin.module(func.func(chlo-legalize-to-stablehlo,stablehlo-complex-math-expander),canonicalize,cse)"
+)
+
 _BYTECODE_MAGIC = b"ML\xefR"
 
 
@@ -139,21 +143,19 @@ def _register_passes() -> None:
 
 
 @functools.cache
-def expand_chlo_scalar(op: str, operand_types: tuple[str, ...], result_type: str) -> Any:
-    """A module with one function `main` on rank-0 tensors: the CHLO op written out in StableHLO.
+def expand_scalar(op: str, operand_types: tuple[str, ...], result_type: str) -> Any:
+    """A module of one function of rank-0 tensors: an op of CHLO, or on complex numbers, written out in simpler StableHLO.
 
-    `op` is the name without `chlo.`; the types are element types in MLIR's spelling.
+    The types are element types in MLIR's spelling.
     """
     arguments = ", ".join(f"%{i} : tensor<{t}>" for i, t in enumerate(operand_types))
     names = ", ".join(f"%{i}" for i in range(len(operand_types)))
     tensors = ", ".join(f"tensor<{t}>" for t in operand_types)
     module = _parse(
         f"func.func public @main({arguments}) -> tensor<{result_type}> {{\n"
-        f'  %r = "chlo.{op}"({names}) : ({tensors}) -> tensor<{result_type}>\n'
+        f'  %r = "{op}"({names}) : ({tensors}) -> tensor<{result_type}>\n'
         f"  return %r : tensor<{result_type}>\n}}"
     )
     with _context():
-        _pass_manager("builtin.module(func.func(chlo-legalize-to-stablehlo),canonicalize,cse)").run(
-            module.operation
-        )
+        _pass_manager(_EXPANSION).run(module.operation)
     return module

@@ -10,9 +10,8 @@ from typing import Any
 
 from pyiree.compiler.errors import UnsupportedError
 from pyiree.compiler.input.calls import ANNOTATIONS
-from pyiree.compiler.input.converter import CONVERSIONS, EXPANDED_CHLO, TERMINATORS
+from pyiree.compiler.input.converter import CONVERSIONS, TERMINATORS, is_scalar_op
 from pyiree.compiler.input.import_mlir import SourceReader
-from pyiree.compiler.input.scalars import SCALAR_LOWERINGS
 
 #: What to do about ops that have no conversion.
 ADVICE = {
@@ -50,10 +49,7 @@ def unsupported_name(op: Any) -> str | None:
 
 
 def _is_supported(name: str) -> bool:
-    if name in CONVERSIONS or name in SCALAR_LOWERINGS or name in TERMINATORS:
-        return True
-    dialect, _, short = name.partition(".")
-    return dialect == "chlo" and short in EXPANDED_CHLO
+    return name in CONVERSIONS or name in TERMINATORS or is_scalar_op(name)
 
 
 def explain_unsupported(

@@ -1,0 +1,430 @@
+"""Element-wise ops on complex numbers as float ops on their two parts.
+
+Enters: scalars of which some are complex. Leaves: the result, from `complex.re`, `complex.im` and `complex.create`
+and float arithmetic between them. Exponential, logarithm, root and the inverse functions are written out by jaxlib's
+expansion, which is exact in the corners; the others are here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from pyiree.compiler.input.elements import BOOLEAN, COMPLEX, Element, element
+from pyiree.compiler.input.jaxlib_mlir import dialect_attribute
+from pyiree.compiler.input.scalars import convert
+from pyiree.compiler.ir.types import ComplexType
+
+if TYPE_CHECKING:
+    from pyiree.compiler.input.converter import Converter
+    from pyiree.compiler.ir.core import Value
+
+#: A lowering: converter, scalar operands, their elements, the result's element, the jaxlib op (or None).
+ComplexLowering = Callable[["Converter", list, list, Element, Any], "Value"]
+
+COMPLEX_LOWERINGS: dict[str, ComplexLowering] = {}
+
+#: Functions of complex numbers that jaxlib writes out.
+EXPANDED_COMPLEX = frozenset(
+    {
+        "stablehlo.exponential",
+        "stablehlo.log",
+        "stablehlo.log_plus_one",
+        "stablehlo.sqrt",
+        "chlo.acos",
+        "chlo.acosh",
+        "chlo.asin",
+        "chlo.asinh",
+        "chlo.atan",
+        "chlo.atanh",
+    }
+)
+
+
+def _lowers(*names: str) -> Callable[[ComplexLowering], ComplexLowering]:
+    def register(function: ComplexLowering) -> ComplexLowering:
+        for name in names:
+            COMPLEX_LOWERINGS[name] = function
+        return function
+
+    return register
+
+
+class Parts:
+    """A complex number as two float scalars, and the arithmetic on them."""
+
+    __slots__ = ("c", "im", "re")
+
+    def __init__(self, c: Converter, re: Value, im: Value) -> None:
+        self.c, self.re, self.im = c, re, im
+
+    @classmethod
+    def of(cls, c: Converter, value: Value) -> Parts:
+        """The parts of a complex scalar."""
+        part = value.type.element_type  # type: ignore[attr-defined]
+        return cls(c, c.emitter.cast("complex.re", value, part), c.emitter.cast("complex.im", value, part))
+
+    def value(self) -> Value:
+        """The complex scalar."""
+        emitter = self.c.emitter
+        type = ComplexType(self.re.type)
+        return emitter.emit("complex.create", (self.re, self.im), (type,)).results[0]
+
+    def __add__(self, other: Parts) -> Parts:
+        add = self.c.emitter.binary
+        return Parts(self.c, add("arith.addf", self.re, other.re), add("arith.addf", self.im, other.im))
+
+    def __sub__(self, other: Parts) -> Parts:
+        subtract = self.c.emitter.binary
+        return Parts(self.c, subtract("arith.subf", self.re, other.re), subtract("arith.subf", self.im, other.im))
+
+    def __mul__(self, other: Parts) -> Parts:
+        f = _Floats(self.c)
+        return Parts(
+            self.c,
+            f.sub(f.mul(self.re, other.re), f.mul(self.im, other.im)),
+            f.add(f.mul(self.re, other.im), f.mul(self.im, other.re)),
+        )
+
+    def __neg__(self) -> Parts:
+        f = _Floats(self.c)
+        return Parts(self.c, f.neg(self.re), f.neg(self.im))
+
+
+class _Floats:
+    """Float ops in short words."""
+
+    def __init__(self, c: Converter) -> None:
+        self.emitter = c.emitter
+
+    def add(self, x: Value, y: Value) -> Value:
+        return self.emitter.binary("arith.addf", x, y)
+
+    def sub(self, x: Value, y: Value) -> Value:
+        return self.emitter.binary("arith.subf", x, y)
+
+    def mul(self, x: Value, y: Value) -> Value:
+        return self.emitter.binary("arith.mulf", x, y)
+
+    def div(self, x: Value, y: Value) -> Value:
+        return self.emitter.binary("arith.divf", x, y)
+
+    def neg(self, x: Value) -> Value:
+        return self.emitter.unary("arith.negf", x)
+
+    def call(self, name: str, x: Value) -> Value:
+        return self.emitter.unary(f"math.{name}", x)
+
+    def number(self, value: float, like: Value) -> Value:
+        return self.emitter.float(value, like.type)
+
+
+@_lowers("stablehlo.real")
+def _real(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    return c.emitter.cast("complex.re", args[0], result.type) if elements[0].kind == COMPLEX else args[0]
+
+
+@_lowers("stablehlo.imag")
+def _imag(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    if elements[0].kind != COMPLEX:
+        return c.emitter.zero(result.type)
+    return c.emitter.cast("complex.im", args[0], result.type)
+
+
+@_lowers("stablehlo.complex")
+def _complex(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    return Parts(c, *args).value()
+
+
+@_lowers("chlo.conj")
+def _conj(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    x = Parts.of(c, args[0])
+    return Parts(c, x.re, _Floats(c).neg(x.im)).value()
+
+
+@_lowers("stablehlo.add")
+def _add(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    return (Parts.of(c, args[0]) + Parts.of(c, args[1])).value()
+
+
+@_lowers("stablehlo.subtract")
+def _subtract(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    return (Parts.of(c, args[0]) - Parts.of(c, args[1])).value()
+
+
+@_lowers("stablehlo.multiply")
+def _multiply(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    return (Parts.of(c, args[0]) * Parts.of(c, args[1])).value()
+
+
+@_lowers("chlo.square")
+def _square(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    x = Parts.of(c, args[0])
+    return (x * x).value()
+
+
+@_lowers("stablehlo.negate")
+def _negate(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    return (-Parts.of(c, args[0])).value()
+
+
+@_lowers("stablehlo.select")
+def _select(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    return c.emitter.select(*args)
+
+
+@_lowers("stablehlo.compare")
+def _compare(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    emitter = c.emitter
+    direction = dialect_attribute(op, "comparison_direction", "ComparisonDirectionAttr").value
+    x, y = Parts.of(c, args[0]), Parts.of(c, args[1])
+    if direction == "EQ":
+        return emitter.binary("arith.andi", emitter.cmpf("oeq", x.re, y.re), emitter.cmpf("oeq", x.im, y.im))
+    if direction == "NE":
+        return emitter.binary("arith.ori", emitter.cmpf("une", x.re, y.re), emitter.cmpf("une", x.im, y.im))
+    raise emitter.unsupported(op, f"{direction} of complex numbers")
+
+
+@_lowers("stablehlo.convert")
+def _convert(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    return convert_complex(c, args[0], elements[0], result)
+
+
+def convert_complex(c: Converter, x: Value, source: Element, target: Element) -> Value:
+    """`stablehlo.convert` to or from complex numbers; a real target gets the real part."""
+    if source is target:
+        return x
+    emitter = c.emitter
+    if source.kind != COMPLEX:
+        part = element(str(target.type.element_type))  # type: ignore[attr-defined]
+        return Parts(c, convert(emitter, x, source, part), emitter.zero(part.type)).value()
+    parts = Parts.of(c, x)
+    part = element(str(parts.re.type))
+    if target.kind == COMPLEX:
+        wanted = element(str(target.type.element_type))  # type: ignore[attr-defined]
+        re, im = [convert(emitter, p, part, wanted) for p in (parts.re, parts.im)]
+        return Parts(c, re, im).value()
+    if target.kind == BOOLEAN:
+        zero = emitter.zero(parts.re.type)
+        return emitter.binary(
+            "arith.ori", emitter.cmpf("une", parts.re, zero), emitter.cmpf("une", parts.im, zero)
+        )
+    return convert(emitter, parts.re, part, target)
+
+
+@_lowers("stablehlo.abs")
+def _abs(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    return _magnitude(c, Parts.of(c, args[0]))
+
+
+def _magnitude(c: Converter, x: Parts) -> Value:
+    """The hypotenuse without overflow between: large * sqrt(1 + (small / large)²)."""
+    f, emitter = _Floats(c), c.emitter
+    re, im = f.call("absf", x.re), f.call("absf", x.im)
+    large, small = emitter.binary("arith.maximumf", re, im), emitter.binary("arith.minimumf", re, im)
+    ratio = f.div(small, large)
+    scaled = f.mul(large, f.call("sqrt", f.add(f.number(1.0, ratio), f.mul(ratio, ratio))))
+    # Equal parts cover zero and infinity, where the ratio isn't a number; an infinite part beats NaN.
+    equal = f.mul(large, f.number(2.0**0.5, large))
+    found = emitter.select(emitter.cmpf("oeq", large, small), equal, scaled)
+    infinity = f.number(float("inf"), large)
+    infinite = emitter.binary(
+        "arith.ori", emitter.cmpf("oeq", re, infinity), emitter.cmpf("oeq", im, infinity)
+    )
+    return emitter.select(infinite, infinity, found)
+
+
+@_lowers("stablehlo.sign")
+def _sign(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    f, emitter = _Floats(c), c.emitter
+    x = Parts.of(c, args[0])
+    magnitude = _magnitude(c, x)
+    is_zero = emitter.cmpf("oeq", magnitude, f.number(0.0, magnitude))
+    divisor = emitter.select(is_zero, f.number(1.0, magnitude), magnitude)
+    return Parts(c, f.div(x.re, divisor), f.div(x.im, divisor)).value()
+
+
+@_lowers("stablehlo.divide")
+def _divide(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    return divide(c, Parts.of(c, args[0]), Parts.of(c, args[1])).value()
+
+
+def divide(c: Converter, x: Parts, y: Parts) -> Parts:
+    """Smith's division: the quotient of the divisor's parts is at most one, so that nothing overflows on the way.
+
+    By zero, by infinity and of infinity as C's annex G has it.
+    """
+    f, emitter = _Floats(c), c.emitter
+    re_wins = emitter.cmpf("oge", f.call("absf", y.re), f.call("absf", y.im))
+    large, small = emitter.select(re_wins, y.re, y.im), emitter.select(re_wins, y.im, y.re)
+    ratio = f.div(small, large)
+    denominator = f.add(large, f.mul(small, ratio))
+    # (a + bi) / (c + di): with |c| the larger, (a + br) and (b - ar) over c + dr; else (ar + b) and (br - a).
+    first = emitter.select(re_wins, x.re, x.im)
+    second = emitter.select(re_wins, x.im, x.re)
+    re = f.div(f.add(first, f.mul(second, ratio)), denominator)
+    difference = f.sub(second, f.mul(first, ratio))
+    im = f.div(emitter.select(re_wins, difference, f.neg(difference)), denominator)
+    return _divide_corners(c, x, y, Parts(c, re, im))
+
+
+def _divide_corners(c: Converter, x: Parts, y: Parts, quotient: Parts) -> Parts:
+    f, emitter = _Floats(c), c.emitter
+    zero, infinity = f.number(0.0, x.re), f.number(float("inf"), x.re)
+    magnitudes = [f.call("absf", part) for part in (x.re, x.im, y.re, y.im)]
+
+    def both(name: str, a: Value, b: Value) -> Value:
+        return emitter.binary(name, a, b)
+
+    def copysign(magnitude: Value, sign: Value) -> Value:
+        return emitter.binary("math.copysign", magnitude, sign)
+
+    infinite = [emitter.cmpf("oeq", m, infinity) for m in magnitudes]
+    finite = [emitter.cmpf("olt", m, infinity) for m in magnitudes]
+    number = [emitter.cmpf("ord", p, p) for p in (x.re, x.im)]
+    # By zero: infinities with the signs of the dividend.
+    by_zero = both("arith.andi", emitter.cmpf("oeq", y.re, zero), emitter.cmpf("oeq", y.im, zero))
+    by_zero = both("arith.andi", by_zero, both("arith.ori", *number))
+    signed_infinity = copysign(infinity, y.re)
+    # Of infinity by a finite number: infinite, in the direction of the product with the conjugate.
+    of_infinity = both("arith.ori", infinite[0], infinite[1])
+    of_infinity = both("arith.andi", of_infinity, both("arith.andi", finite[2], finite[3]))
+    one = f.number(1.0, x.re)
+    a, b = [copysign(emitter.select(i, one, zero), p) for i, p in zip(infinite[:2], (x.re, x.im))]
+    infinite_re = f.mul(infinity, f.add(f.mul(a, y.re), f.mul(b, y.im)))
+    infinite_im = f.mul(infinity, f.sub(f.mul(b, y.re), f.mul(a, y.im)))
+    # Of a finite number by infinity: zero.
+    by_infinity = both("arith.ori", infinite[2], infinite[3])
+    by_infinity = both("arith.andi", by_infinity, both("arith.andi", finite[0], finite[1]))
+    p, q = [copysign(emitter.select(i, one, zero), part) for i, part in zip(infinite[2:], (y.re, y.im))]
+    zero_re = f.mul(zero, f.add(f.mul(x.re, p), f.mul(x.im, q)))
+    zero_im = f.mul(zero, f.sub(f.mul(x.im, p), f.mul(x.re, q)))
+    re, im = quotient.re, quotient.im
+    for condition, corner_re, corner_im in (
+        (by_infinity, zero_re, zero_im),
+        (of_infinity, infinite_re, infinite_im),
+        (by_zero, f.mul(signed_infinity, x.re), f.mul(signed_infinity, x.im)),
+    ):
+        re, im = emitter.select(condition, corner_re, re), emitter.select(condition, corner_im, im)
+    return Parts(c, re, im)
+
+
+@_lowers("stablehlo.sine")
+def _sine(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    f, x = _Floats(c), Parts.of(c, args[0])
+    re = f.mul(f.call("sin", x.re), f.call("cosh", x.im))
+    return Parts(c, re, f.mul(f.call("cos", x.re), f.call("sinh", x.im))).value()
+
+
+@_lowers("stablehlo.cosine")
+def _cosine(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    f, x = _Floats(c), Parts.of(c, args[0])
+    re = f.mul(f.call("cos", x.re), f.call("cosh", x.im))
+    return Parts(c, re, f.neg(f.mul(f.call("sin", x.re), f.call("sinh", x.im)))).value()
+
+
+@_lowers("chlo.sinh")
+def _sinh(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    f, x = _Floats(c), Parts.of(c, args[0])
+    re = f.mul(f.call("sinh", x.re), f.call("cos", x.im))
+    return Parts(c, re, f.mul(f.call("cosh", x.re), f.call("sin", x.im))).value()
+
+
+@_lowers("chlo.cosh")
+def _cosh(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    f, x = _Floats(c), Parts.of(c, args[0])
+    re = f.mul(f.call("cosh", x.re), f.call("cos", x.im))
+    return Parts(c, re, f.mul(f.call("sinh", x.re), f.call("sin", x.im))).value()
+
+
+@_lowers("stablehlo.tanh")
+def _tanh(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    x = Parts.of(c, args[0])
+    re, im = _tangent(c, x.im, x.re)
+    return Parts(c, im, re).value()
+
+
+@_lowers("stablehlo.tan", "chlo.tan")
+def _tan(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    x = Parts.of(c, args[0])
+    return Parts(c, *_tangent(c, x.re, x.im)).value()
+
+
+def _tangent(c: Converter, circular: Value, hyperbolic: Value) -> tuple[Value, Value]:
+    """The parts of tan(a + bi) from t = tan(a) and h = tanh(b): t(1 - h²) and h(1 + t²), over 1 + t²h²."""
+    f = _Floats(c)
+    t, h = f.call("tan", circular), f.call("tanh", hyperbolic)
+    one = f.number(1.0, t)
+    t2, h2 = f.mul(t, t), f.mul(h, h)
+    denominator = f.add(one, f.mul(t2, h2))
+    re = f.div(f.mul(t, f.sub(one, h2)), denominator)
+    return re, f.div(f.mul(h, f.add(one, t2)), denominator)
+
+
+@_lowers("stablehlo.exponential_minus_one")
+def _exponential_minus_one(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    f, x = _Floats(c), Parts.of(c, args[0])
+    half = f.call("sin", f.mul(x.im, f.number(0.5, x.im)))
+    versine = f.mul(f.number(2.0, half), f.mul(half, half))
+    re = f.sub(f.mul(f.call("expm1", x.re), f.call("cos", x.im)), versine)
+    return Parts(c, re, f.mul(f.call("exp", x.re), f.call("sin", x.im))).value()
+
+
+@_lowers("stablehlo.logistic")
+def _logistic(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    decay = c.expand("stablehlo.exponential", [(-Parts.of(c, args[0])).value()], elements, result)
+    one = _one(c, args[0])
+    return divide(c, one, one + Parts.of(c, decay)).value()
+
+
+@_lowers("stablehlo.rsqrt")
+def _rsqrt(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    root = c.expand("stablehlo.sqrt", args, elements, result)
+    return divide(c, _one(c, args[0]), Parts.of(c, root)).value()
+
+
+@_lowers("stablehlo.cbrt")
+def _cbrt(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    f = _Floats(c)
+    logarithm = Parts.of(c, c.expand("stablehlo.log", args, elements, result))
+    third = f.number(1.0 / 3.0, logarithm.re)
+    scaled = Parts(c, f.mul(logarithm.re, third), f.mul(logarithm.im, third)).value()
+    return _unless_zero(c, args[0], c.expand("stablehlo.exponential", [scaled], elements, result))
+
+
+@_lowers("stablehlo.power")
+def _power(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    emitter, f = c.emitter, _Floats(c)
+    logarithm = Parts.of(c, c.expand("stablehlo.log", args[:1], elements[:1], result))
+    exponent = Parts.of(c, args[1])
+    power = c.expand("stablehlo.exponential", [(logarithm * exponent).value()], elements[:1], result)
+    # 0 to the power of 0 is 1, to any other power 0.
+    zero = f.number(0.0, exponent.re)
+    no_exponent = emitter.binary(
+        "arith.andi", emitter.cmpf("oeq", exponent.re, zero), emitter.cmpf("oeq", exponent.im, zero)
+    )
+    found = _unless_zero(c, args[0], power)
+    return emitter.select(no_exponent, _one(c, args[0]).value(), found)
+
+
+def _one(c: Converter, like: Value) -> Parts:
+    part = like.type.element_type  # type: ignore[attr-defined]
+    return Parts(c, c.emitter.float(1.0, part), c.emitter.float(0.0, part))
+
+
+def _unless_zero(c: Converter, x: Value, otherwise: Value) -> Value:
+    """Zero for zero."""
+    emitter = c.emitter
+    parts = Parts.of(c, x)
+    zero = emitter.zero(parts.re.type)
+    is_zero = emitter.binary("arith.andi", emitter.cmpf("oeq", parts.re, zero), emitter.cmpf("oeq", parts.im, zero))
+    return emitter.select(is_zero, Parts(c, zero, zero).value(), otherwise)
+
+
+@_lowers("stablehlo.is_finite")
+def _is_finite(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    emitter, f = c.emitter, _Floats(c)
+    x = Parts.of(c, args[0])
+    infinity = f.number(float("inf"), x.re)
+    finite = [emitter.cmpf("olt", f.call("absf", part), infinity) for part in (x.re, x.im)]
+    return emitter.binary("arith.andi", *finite)
