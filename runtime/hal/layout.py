@@ -123,7 +123,9 @@ COMMANDS_WIDTH = 192  # most commands of a group
 COMMANDS_LOCAL = 200
 COMMANDS_INSTANCES = 208  # INSTANCE_CACHE words: idle instances
 COMMANDS_RUNS = 240
-COMMANDS_BYTES = 248
+COMMANDS_SPREAD_TIME = 248  # nanoseconds of an execution by all threads, a running mean
+COMMANDS_ALONE = 256  # how many of the next executions the calling thread does alone, as that was faster
+COMMANDS_BYTES = 264
 INSTANCE_CACHE = 4
 
 COMMAND_EXPORT = 0  # export record (dispatch) or 0 (transfer)
@@ -162,6 +164,8 @@ INSTANCE_LENGTHS = 256
 INSTANCE_EDGES = 264
 INSTANCE_ROOTS = 272
 INSTANCE_EXECUTOR = 280  # whose nodes these are
+INSTANCE_BEGAN = 288  # when it was submitted
+INSTANCE_ESTIMATE = 296  # nanoseconds that one thread would take, -1: unknown
 INSTANCE_BYTES = 320
 
 # File: a range of memory.
@@ -177,6 +181,7 @@ MAXIMUM_DEVICES = 16
 
 TRANSFER_TILE = 1 << 18  # bytes that one workgroup of a fill or copy handles
 INLINE_NANOSECONDS = 15000  # programs estimated below this run on the calling thread alone
+ALONE_NANOSECONDS = 500000  # and programs below this, where sharing them out was measured to be no faster
 CLAIM_NANOSECONDS = 10000  # what one claim of workgroups should take
 
 ELEMENT_BITS = 0xFFFF  # of an element type: the size of one

@@ -19,13 +19,21 @@ from pyiree.runtime.hal.instance import (
     run_instance_inline,
 )
 from pyiree.runtime.native import layout
-from pyiree.runtime.native.intrinsics import atomic_add, free, load_i64, native, store_i64
+from pyiree.runtime.native.intrinsics import (
+    atomic_add,
+    free,
+    load_i64,
+    monotonic_nanoseconds,
+    native,
+    store_i64,
+)
 from pyiree.runtime.native.objects import release, retain
 from pyiree.runtime.task import layout as task
 from pyiree.runtime.task.queue import pthread_self, submit, wait_for_word
 
 _SLICE = 50000000  # nanoseconds that a synchronous device works before its caller may look at signals
 _MEASURE_EVERY = 16
+_ALONE_RUNS = 64
 _RUN_AHEAD = 4  # executions that may wait for others before their submitter has to help
 
 
@@ -76,8 +84,14 @@ def _start_instance(instance):
     small = 0 <= estimate < hal.INLINE_NANOSECONDS
     if estimate < 0 and count == 1:
         small = load_i64(load_i64(instance + hal.INSTANCE_WORK) + task.WORK_TILES) <= 1
+    alone = load_i64(commands + hal.COMMANDS_ALONE)
+    if not small and alone > 0 and 0 <= estimate < hal.ALONE_NANOSECONDS:
+        store_i64(commands + hal.COMMANDS_ALONE, alone - 1)
+        small = True
     if not small and prepare_graph(instance, executor) != 0:
         choose_grains(instance, load_i64(executor + task.EXECUTOR_WORKERS) + 1)
+        store_i64(instance + hal.INSTANCE_BEGAN, monotonic_nanoseconds())
+        store_i64(instance + hal.INSTANCE_ESTIMATE, estimate)
         if submit(executor, instance) != 0:
             return 0
     # Small; or the ring is full, or memory is short: then one thread is better than none.
@@ -117,10 +131,29 @@ def settle_waiters(waiters):
     return 0
 
 
+@native("void(int64)")
+def _learn(instance):
+    """Compares what sharing an execution out took with what one thread would take.
+
+    Workers that are asleep, busy with other work or without a core of their own cost more than they bring.
+    The comparison is repeated now and then.
+    """
+    commands = load_i64(instance + hal.INSTANCE_COMMANDS)
+    taken = monotonic_nanoseconds() - load_i64(instance + hal.INSTANCE_BEGAN)
+    known = load_i64(commands + hal.COMMANDS_SPREAD_TIME)
+    taken = taken if known == 0 else (3 * known + taken) // 4
+    store_i64(commands + hal.COMMANDS_SPREAD_TIME, taken)
+    estimate = load_i64(instance + hal.INSTANCE_ESTIMATE)
+    if 0 <= estimate < taken and estimate < hal.ALONE_NANOSECONDS:
+        store_i64(commands + hal.COMMANDS_ALONE, _ALONE_RUNS)
+        store_i64(commands + hal.COMMANDS_SPREAD_TIME, 0)
+
+
 @native("int64(int64)")
 def instance_on_done(submission):
     """The task system's call when an instance's last node is complete."""
     status = load_i64(submission + task.SUBMISSION_STATUS)
+    _learn(submission)
     return settle_waiters(_finish_instance(submission, _state_of(status)))
 
 
@@ -151,7 +184,10 @@ def signal_after(wait, signal):
 
 @native("int64(int64,int64,int64,int64,int64,int64)")
 def queue_execute(device, wait, signal, commands, triples, count):
-    """Executes a command buffer with `count` (buffer, offset, length) triples as its binding table."""
+    """Executes a command buffer with `count` (buffer, offset, length) triples as its binding table.
+
+    Gives a status, SLOW where this thread has worked or waited.
+    """
     if load_i64(commands + hal.COMMANDS_FINAL) != 1:
         return layout.FAILED_PRECONDITION
     instance = instance_take(commands)
@@ -175,6 +211,7 @@ def queue_execute(device, wait, signal, commands, triples, count):
             # A program that never waits must not run ahead without end: each step of it holds memory.
             if deferred >= _RUN_AHEAD and load_i64(executor + task.EXECUTOR_ACTIVE) != 0:
                 wait_for_word(executor, wait + hal.FENCE_STATE, _SLICE)
+                return layout.SLOW
             return layout.OK
         atomic_add(executor + task.EXECUTOR_DEFERRED, -1)
         state = fence_state(wait) if added == 0 else hal.FENCE_FAILED | layout.RESOURCE_EXHAUSTED
@@ -184,7 +221,9 @@ def queue_execute(device, wait, signal, commands, triples, count):
     settle_waiters(_start_instance(instance))
     if signal != 0 and load_i64(device + hal.DEVICE_KIND) == hal.DEVICE_SYNC:
         # No thread but this one runs it. What a slice does not finish goes on when the fence is waited for.
-        wait_for_word(executor, signal + hal.FENCE_STATE, _SLICE)
+        if fence_state(signal) == 0:
+            wait_for_word(executor, signal + hal.FENCE_STATE, _SLICE)
+            return layout.SLOW
     return layout.OK
 
 

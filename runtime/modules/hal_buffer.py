@@ -48,6 +48,7 @@ _range = message("the range lies outside of the buffer")
 _memory = message("not enough memory")
 _types = message(": the buffer lacks a needed memory type or usage")
 _element_bits = message("the range does not hold the view's elements: it needs bytes: ")
+_dimension, _lacks = message("dimension "), message(" is needed of an array that is ")
 _tensor_rank = message("a view has at most 128 dimensions, none negative")
 
 
@@ -407,7 +408,15 @@ def hal_import_buffer_view_dim(state, args, results):
     view, index = load_i64(args), load_i64(args + 8)
     status = check_reference(view, layout.TYPE_HAL_BUFFER_VIEW, results)
     if status == layout.OK:
-        if index < 0 or index >= load_i64(view + hal.VIEW_RANK):
+        rank = load_i64(view + hal.VIEW_RANK)
+        if index < 0 or index >= rank:
+            scratch = _scratch()
+            _dimension(scratch)
+            append_message(results, scratch)
+            append_number(results, index)
+            _lacks(scratch)
+            append_message(results, scratch)
+            append_shape(results, rank, view + hal.VIEW_DIMS, load_i64(view + hal.VIEW_ELEMENT_TYPE))
             return layout.OUT_OF_RANGE
         store_i64(results, load_i64(view + hal.VIEW_DIMS + 8 * index))
     return status

@@ -100,6 +100,7 @@ UNAUTHENTICATED = 16
 DEFERRED = 17
 INCOMPATIBLE = 18
 SUSPEND = -1  # an import would block: call it again later with the same arguments
+SLOW = -3  # success, after a long time: the interpreter looks at its clock
 
 # The results array of an import call always has room for this many bytes. An import that fails may leave
 # its message there: word 0 the byte count, then the bytes.

@@ -8,7 +8,7 @@ from pyiree.runtime.hal import layout
 from pyiree.runtime.hal.registry import get_device
 from pyiree.runtime.modules.hal import _NATIVE, HalModule
 from pyiree.runtime.native.image import image
-from pyiree.runtime.native.layout import ACCESS_ORIGIN_HOST, SUSPEND
+from pyiree.runtime.native.layout import ACCESS_ORIGIN_HOST, SLOW, SUSPEND
 from pyiree.runtime.native.python_objects import read_word
 from pyiree.runtime.vm.errors import VmError
 
@@ -32,7 +32,7 @@ class Hal:
             if status != SUSPEND:
                 break
             self.device_object.executor.start_if_wanted()
-        if status:
+        if status not in (0, SLOW):
             raise VmError(status, ctypes.string_at(ctypes.addressof(outcome) + 8, outcome[0]).decode())
         return outcome[0] if results == 1 else list(outcome[:results])
 

@@ -49,7 +49,7 @@ def test_many_calls_leave_nothing_behind(iree_module, device):
     assert _resident() - resident < 1 << 20
     main = session.load(iree_module("dynamic"), devices=device).main
     a = np.ones((3, 5), np.float32)
-    for _ in range(100):
+    for _ in range(3000):
         main(a, a)
     before, resident = memory_statistics(), _resident()
     for _ in range(3000):

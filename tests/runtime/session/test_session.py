@@ -43,7 +43,7 @@ def test_dynamic_shapes_and_two_results(load):
         total, product = main(a, b)
         np.testing.assert_array_equal(total, a + b)
         np.testing.assert_array_equal(product, a * b)
-    with pytest.raises(VmError, match="input0: expected"):
+    with pytest.raises(VmError, match="dimension 1 is needed of an array that is 3xf32"):
         main(np.ones(3, np.float32), np.ones(3, np.float32))
 
 

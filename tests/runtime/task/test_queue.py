@@ -50,7 +50,8 @@ def test_no_worker_is_a_legal_setting(run):
     run("""
         executor = started(0)
         c = cell()
-        nodes = [dict(kernel="count", state=c, count=(3, 1, 1)), dict(kernel="count", state=c, count=(4, 2, 1), deps=[0])]
+        node = dict(kernel="count", state=c)
+        nodes = [dict(node, count=(3, 1, 1)), dict(node, count=(4, 2, 1), deps=[0])]
         assert Graph(executor, nodes).run() == 0 and c[0] == 11
     """)
 
