@@ -27,6 +27,7 @@ from pyiree.compiler.flow.values import dynamic_dims
 from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import Block, Operation, Value
 from pyiree.compiler.ir.dense import DenseElementsAttr
+from pyiree.compiler.ir.diagnostics import CompileError
 from pyiree.compiler.ir.effects import is_pure
 from pyiree.compiler.ir.location import fuse_locations
 from pyiree.compiler.ir.passes import PassContext, register_pass
@@ -274,6 +275,9 @@ def sort_block(block: Block) -> None:
             waiting[follower] -= 1
             if waiting[follower] == 0 and follower is not last:
                 heapq.heappush(ready, position[follower])
+    if len(ordered) + 1 != len(ops):
+        stuck = next(op for op in ops if waiting[op] > 0 and op is not last)
+        raise CompileError("dispatch regions wait for each other; this is a bug of the compiler", stuck.location)
     for op in (*ordered, last):
         op.move_to_end(block)
 

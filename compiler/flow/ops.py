@@ -35,6 +35,7 @@ from pyiree.compiler.ir.traits import (
     IsolatedFromAbove,
     MemoryAlloc,
     Pure,
+    RecursivelyPure,
     ReturnLike,
     SingleBlock,
     Symbol,
@@ -56,7 +57,7 @@ class DispatchRegionOp(Op, name="flow.dispatch.region"):
     workload: Variadic[index]
     body: Region
     results: Results[AnyType]
-    traits = (SingleBlock,)
+    traits = (SingleBlock, RecursivelyPure)
 
     def print(self, printer: Any) -> None:
         if self.workload:
@@ -138,6 +139,7 @@ class DispatchOp(Op, name="flow.dispatch"):
     entry_points: Attr[ArrayAttr]
     tied_operands: OptionalAttr[ArrayAttr]
     results: Results[AnyType]
+    traits = (Pure,)
     format = (
         "custom<DispatchEntryPoints>($entry_points) (`[` $workload^ `]`)? `` `(` $arguments `)` attr-dict `:` "
         "custom<ShapedFunctionType>(ref($arguments), type($arguments), $argument_dims, type($results), "

@@ -7,7 +7,10 @@ PASSES = (
     "cse",
     "iree-dispatch-creation-form-dispatch-regions",
     "iree-flow-outline-dispatch-regions",
+    "iree-flow-deduplicate-executables",
+    "iree-util-outline-constants",
     "iree-flow-convert-tensor-ops",
     "canonicalize",
     "cse",
+    "iree-flow-verify",
 )
