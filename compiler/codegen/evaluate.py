@@ -37,6 +37,8 @@ class Evaluator:
         self.scope = scope
         self.provided: dict[Value, Callable[[Evaluator, Indices], LoopValue]] = {} if provided is None else provided
         self.observe: Callable[[Value, Indices], None] | None = None
+        self.on_reduction: Callable[[StructuredOp, int, Indices], LoopValue] | None = None
+        """Gives the result of a reduction that no loop has provided; on paper only."""
         self._memo: dict = {}
 
     def value_at(self, value: Value, indices: Indices, mask: LoopValue | None = None) -> LoopValue:
@@ -157,6 +159,16 @@ class Evaluator:
     def _cast(self, op: Operation, indices: Indices, mask: LoopValue | None) -> LoopValue:
         return self.value_at(op.operands[0], indices, mask)
 
+    def _bitcast(self, op: Operation, indices: Indices, mask: LoopValue | None) -> LoopValue:
+        value = self.value_at(op.operands[0], indices, mask)
+        type = vector(element_name(op.result.type), value.lanes)
+        if type.bits != value.type.bits:
+            raise unsupported(op, "its elements change their width")
+        return value if type is value.type else self.builder.op("arith.bitcast", (value,), type)
+
+    def _splat(self, op: Operation, indices: Indices, mask: LoopValue | None) -> LoopValue:
+        return self.context.scalar(op.operands[0])
+
     # -- pieces
 
     def _inside(self, index: Index, size) -> LoopValue | None:
@@ -240,6 +252,8 @@ class Evaluator:
     def _structured(self, op: Operation, number: int, indices: Indices, mask: LoopValue | None) -> LoopValue:
         view = structured(op)
         if view.reductions:
+            if self.on_reduction is not None:
+                return self.on_reduction(view, number, indices)
             raise unsupported(op, "the result of a reduction is used before its loop has finished")
         loops: list[Index] = [indexing.ZERO] * view.rank
         for expression, index in zip(view.output_map(number), indices, strict=True):
@@ -374,6 +388,8 @@ _HANDLERS = {
     "tensor.expand_shape": Evaluator._expand_shape,
     "tensor.collapse_shape": Evaluator._collapse_shape,
     "tensor.cast": Evaluator._cast,
+    "tensor.bitcast": Evaluator._bitcast,
+    "tensor.splat": Evaluator._splat,
     "tensor.pad": Evaluator._pad,
     "tensor.concat": Evaluator._concat,
     "tensor.insert_slice": Evaluator._insert_slice,

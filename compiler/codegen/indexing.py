@@ -56,7 +56,9 @@ class Index:
         return self._hash
 
     def __eq__(self, other) -> bool:
-        return self._hash == other._hash and self.constant == other.constant and self.terms == other.terms
+        if other.__class__ is not Index or self._hash != other._hash:
+            return False
+        return self.constant == other.constant and self.terms == other.terms
 
     def __repr__(self) -> str:
         parts = [f"{c}*{t}" for t, c in self.terms.items()]

@@ -36,31 +36,35 @@ class KeptValue:
 
 
 class ValueUses:
-    """Which values each stage evaluates at every point of the domain."""
+    """Which values each stage evaluates, and at which index."""
 
-    def __init__(self, reduced: Sequence[Sym]):
-        self._reduced = {sym for sym in reduced if not (sym.extent.__class__ is int and sym.extent == 1)}
-        self.seen: dict[Value, dict[int, Indices]] = {}
+    def __init__(self):
+        self.seen: dict[Value, dict[Operation | None, Indices]] = {}
 
-    def note(self, stage: int, value: Value, indices: Indices) -> None:
-        syms = {term for index in indices for term in index.terms}
-        if self._reduced <= syms:
-            self.seen.setdefault(value, {}).setdefault(stage, indices)
+    def note(self, user: Operation | None, value: Value, indices: Indices) -> None:
+        """`user` is the reduction that needs the value, None for the results themselves."""
+        self.seen.setdefault(value, {}).setdefault(user, indices)
 
-    def worth_keeping(self, roots: Sequence[Sequence[Value]], final: Sequence[Operation]) -> list[KeptValue]:
+    def worth_keeping(
+        self, stage_of: dict[Operation | None, int], roots: Sequence[Sequence[Value]], reduced: set[Sym]
+    ) -> list[KeptValue]:
         """The values to keep, consumers before producers: what lies behind a kept value is not needed again.
 
-        `roots` are the values that each stage starts from, `final` the reductions, whose results a row has anyway.
+        `stage_of` numbers the users that run over all of `reduced`, `roots` are the values that each stage starts from.
+        A value counts that depends on all of the reduced syms.
         """
+        final = {op for op in stage_of if op is not None}
+        reduced = {sym for sym in reduced if not (sym.extent.__class__ is int and sym.extent == 1)}
         kept: dict[Value, KeptValue] = {}
         for value in sorted(self.seen, key=_position, reverse=True):
-            stages = self.seen[value]
-            first = min(stages)
-            same = {stages[s] for s in stages} == {stages[first]}
-            if len(stages) < 2 or not same or _cost(value, set(final)) < _KEEP_COST:
+            places = {stage_of[user]: at for user, at in self.seen[value].items() if user in stage_of}
+            if len(places) < 2 or len(set(places.values())) > 1 or _cost(value, final) < _KEEP_COST:
                 continue
-            if any(value in _reached(roots[s], kept, s, final) for s in stages if s > first):
-                kept[value] = KeptValue(value, stages[first], first)
+            first = min(places)
+            if not reduced <= {term for index in places[first] for term in index.terms}:
+                continue
+            if any(value in _reached(roots[s], kept, s, final) for s in places if s > first):
+                kept[value] = KeptValue(value, places[first], first)
         return list(kept.values())
 
 

@@ -14,14 +14,12 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ..ir.core import Operation, Value
-from . import indexing
 from .configure import Band, VectorPlan
 from .dispatch import KernelContext
 from .elements import unsupported
 from .evaluate import Evaluator, Indices
 from .indexing import Index, Lanes, LaneScope, Sym
 from .kept_values import KeptValue, RowMemory
-from .loops import KernelBuilder
 from .loops import Value as LoopValue
 from .nest import Range, part_scopes, vector_parts
 from .reducers import BodyReducer, Reducer, State, Step, reducers_of
@@ -58,16 +56,6 @@ class Stage:
     @property
     def any_order(self) -> bool:
         return all(reduction.any_order for reduction in self.reductions)
-
-
-def make_reduction(builder: KernelBuilder, view: StructuredOp, loop_syms: Sequence[Sym]) -> Reduction:
-    loops = [indexing.of(sym) for sym in loop_syms]
-    results = []
-    for number in range(len(view.outputs)):
-        results.append(tuple([loops[e.position] for e in view.output_map(number)]))
-    reduced = tuple([loop_syms[d] for d in view.reductions])
-    any_order = all(reducer.any_order for reducer in reducers_of(builder, view))
-    return Reduction(view, loops, results, reduced, any_order)
 
 
 def group_stages(reductions: Sequence[Reduction]) -> list[Stage]:

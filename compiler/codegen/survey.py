@@ -48,9 +48,13 @@ class SurveyScope(LaneScope):
         self._stand_ins: dict[Value, Sym] = {}
         self._reach: dict[Value, frozenset[Sym]] = {}
         for sym in syms:
-            value = builder.stand_in(INDEX)
-            self._stand_ins[value] = sym
-            self.bind(sym, Lanes(value))
+            self.add(sym)
+
+    def add(self, sym: Sym) -> None:
+        """Binds one more sym."""
+        value = self.builder.stand_in(INDEX)
+        self._stand_ins[value] = sym
+        self.bind(sym, Lanes(value))
 
     def touch(self, buffer: Buffer, index: Index, store: bool) -> None:
         if buffer.space == "local":
@@ -83,7 +87,7 @@ class SurveyScope(LaneScope):
         return found
 
 
-def survey(context: KernelContext, syms: Sequence[Sym], visit: Callable[[LaneScope], None]) -> Survey:
+def survey(context: KernelContext, syms: Sequence[Sym], visit: Callable[[SurveyScope], None]) -> Survey:
     """Runs `visit` on paper: it evaluates one point of the domain and stores its results.
 
     The ops that this leaves in the kernel read stand-ins, nothing uses them, and `finish` drops them.

@@ -18,7 +18,6 @@ from ..plan import Plan, count_factors
 from ..reducers import dot_factors
 from ..row_kernel import RowKernel
 from ..structured import StructuredOp, dim_of
-from ..survey import Survey
 from ..target import Target
 
 
@@ -39,27 +38,26 @@ def build(graph: DispatchGraph, target: Target) -> Plan:
 class _ContractionKernel(RowKernel):
     def build(self) -> Plan:
         builder = self.builder
-        if any(sym.extent == 0 for sym in self.rows):
+        if self.is_empty:
             return Plan(builder.finish(), [0])
-        found = self.look()
-        self.memory.fit(0, 0)
-        lanes = configure.lanes_for(self.target, found.element_bits)
+        self.memory.fit(1, 1)
+        lanes = configure.lanes_for(self.target, self.survey.element_bits)
         bands = self.row_bands
         if not bands:
-            self.rows_at([LaneScope(builder, 1)], self.vector_plan(found, lanes))
+            self.rows_at([LaneScope(builder, 1)], self.vector_plan(lanes))
             return Plan(builder.finish(), [1])
-        columns = self._column_band(found, lanes)
-        rows = self._shared_band(found, columns)
+        columns = self._column_band(lanes)
+        rows = self._shared_band(columns)
         height, width = self._register_tile(bands, rows, columns, lanes)
         multiples = [1] * len(bands)
         multiples[columns] = lanes * width
         if rows is not None:
             multiples[rows] = height
-        nanoseconds = configure.point_nanoseconds(found, lanes) * self.reduced_points() / 2
+        nanoseconds = configure.point_nanoseconds(self.survey, lanes) * self.points_of_a_row() / 2
         tiles = configure.tile_bands(bands, nanoseconds, multiples)
         ranges = tile_ranges(builder, bands, tiles)
         outer = [k for k in range(len(bands)) if k not in (rows, columns)]
-        plan = self.vector_plan(found, lanes, columns, width)
+        plan = self.vector_plan(lanes, columns, width)
 
         def columns_of(scopes: list[LaneScope]) -> None:
             """A block of rows against all columns."""
@@ -87,20 +85,20 @@ class _ContractionKernel(RowKernel):
         loop_nest(LaneScope(builder, 1), [bands[k] for k in outer], [ranges[k] for k in outer], blocks)
         return Plan(builder.finish(), count_factors(self.context, [b.extent for b in bands], tiles.sizes))
 
-    def _column_band(self, found: Survey, lanes: int) -> int:
+    def _column_band(self, lanes: int) -> int:
         """The band for the lanes: the one along which loads and stores are cheapest."""
 
         def cost(number: int) -> float:
             band = self.row_bands[number]
-            memory = sum(configure.access_cost(a, band.inner, lanes) for a in found.accesses)
+            memory = sum(configure.access_cost(a, band.inner, lanes) for a in self.survey.accesses)
             return memory / configure.utilisation(band.extent, lanes)
 
         return min(reversed(range(len(self.row_bands))), key=cost)
 
-    def _shared_band(self, found: Survey, columns: int) -> int | None:
+    def _shared_band(self, columns: int) -> int | None:
         """The innermost band that the loads along the columns do not depend on: its rows share them."""
         inner = self.row_bands[columns].inner
-        along = [a for a in found.accesses if not a.store and a.coefficients.get(inner, 0) != 0]
+        along = [a for a in self.survey.accesses if not a.store and a.coefficients.get(inner, 0) != 0]
         for number in range(len(self.row_bands) - 1, -1, -1):
             sym = self.row_bands[number].inner
             if number != columns and any(sym not in a.coefficients and sym not in a.opaque for a in along):

@@ -13,7 +13,6 @@ from ..indexing import LaneScope
 from ..nest import loop_nest, tile_ranges, vector_loop
 from ..plan import Plan, count_factors
 from ..row_kernel import RowKernel
-from ..survey import Survey
 from ..target import Target
 
 # Lanes along a reduced dim are joined at the end of each row, which takes about this many ops.
@@ -28,20 +27,19 @@ def build(graph: DispatchGraph, target: Target) -> Plan:
 class _ReductionKernel(RowKernel):
     def build(self) -> Plan:
         builder = self.builder
-        if any(sym.extent == 0 for sym in self.rows):
+        if self.is_empty:
             return Plan(builder.finish(), [0])
-        found = self.look()
-        lanes = configure.lanes_for(self.target, found.element_bits)
-        nanoseconds = configure.point_nanoseconds(found, lanes) * self.reduced_points()
-        band = self._vector_row_band(found, lanes)
+        lanes = configure.lanes_for(self.target, self.survey.element_bits)
+        nanoseconds = configure.point_nanoseconds(self.survey, lanes) * self.points_of_a_row()
+        band = self._vector_row_band(lanes)
         if band is None:
-            sizes = self._lanes_along_reduced(found, lanes, nanoseconds)
+            sizes = self._lanes_along_reduced(lanes, nanoseconds)
         else:
-            sizes = self._lanes_along_rows(found, lanes, nanoseconds, band)
+            sizes = self._lanes_along_rows(lanes, nanoseconds, band)
         return Plan(builder.finish(), count_factors(self.context, [b.extent for b in self.row_bands], sizes) or [1])
 
-    def _lanes_along_reduced(self, found: Survey, lanes: int, nanoseconds: float) -> list[int]:
-        plan = self.vector_plan(found, lanes)
+    def _lanes_along_reduced(self, lanes: int, nanoseconds: float) -> list[int]:
+        plan = self.vector_plan(lanes)
         self.memory.fit(1, 1)
         tiles = configure.tile_bands(self.row_bands, nanoseconds, [1] * len(self.row_bands))
         ranges = tile_ranges(self.builder, self.row_bands, tiles)
@@ -49,38 +47,42 @@ class _ReductionKernel(RowKernel):
         loop_nest(scope, self.row_bands, ranges, lambda inner: self.rows_at([inner], plan))
         return tiles.sizes
 
-    def _lanes_along_rows(self, found: Survey, lanes: int, nanoseconds: float, band: int) -> list[int]:
+    def _lanes_along_rows(self, lanes: int, nanoseconds: float, band: int) -> list[int]:
         bands = self.row_bands
-        vectors = max(1, min(4, 24 // max(1, int(found.cost))))
-        if self.memory.values:
+        vectors = max(1, min(4, 24 // max(1, int(self.survey.cost))))
+        if self.memory.values or self.domain.spread:
             vectors = 1
         self.memory.fit(lanes, vectors)
-        plan = self.vector_plan(found, lanes, band, vectors)
+        plan = self.vector_plan(lanes, band, vectors)
         multiples = [1] * len(bands)
         multiples[band] = lanes * vectors
         tiles = configure.tile_bands(bands, nanoseconds, multiples)
         ranges = tile_ranges(self.builder, bands, tiles)
         outer = [k for k in range(len(bands)) if k != band]
-
-        def vectors_of_rows(scope: LaneScope) -> None:
-            vector_loop(scope, bands[band], ranges[band], plan, lambda scopes: self.rows_at(scopes, None))
-
-        loop_nest(LaneScope(self.builder, 1), [bands[k] for k in outer], [ranges[k] for k in outer], vectors_of_rows)
+        loop_nest(
+            LaneScope(self.builder, 1),
+            [bands[k] for k in outer],
+            [ranges[k] for k in outer],
+            lambda inner: vector_loop(
+                inner, bands[band], ranges[band], plan, lambda scopes: self.rows_at(scopes, None)
+            ),
+        )
         return tiles.sizes
 
-    def _vector_row_band(self, found: Survey, lanes: int) -> int | None:
+    def _vector_row_band(self, lanes: int) -> int | None:
         """The row band to vectorise, or None to vectorise along the reduced dims."""
-        inner = self.reduced_bands[-1]
-        memory = sum(configure.access_cost(a, inner.inner, lanes) for a in found.accesses if not a.store)
+        inner = self.inner_bands[-1]
+        accesses, ops = self.survey.accesses, self.survey.cost
+        memory = sum(configure.access_cost(a, inner.inner, lanes) for a in accesses if inner.inner in a.coefficients)
         length = inner.extent if inner.extent.__class__ is int else 256
-        best = (memory + found.cost) / (lanes * configure.utilisation(inner.extent, lanes))
-        best += _JOIN_COST * len(self.reductions) / max(length, 1)
-        if not all(reduction.any_order for reduction in self.reductions):
-            best = memory + found.cost + 4 * len(self.reductions)
+        best = (memory + ops) / (lanes * configure.utilisation(inner.extent, lanes))
+        best += _JOIN_COST * len(self.domain.reductions) / max(length, 1)
+        if not all(reduction.any_order for reduction in self.domain.reductions):
+            best = memory + ops + 4 * len(self.domain.reductions)
         choice = None
         for number, band in enumerate(self.row_bands):
-            memory = sum(configure.access_cost(a, band.inner, lanes) for a in found.accesses)
-            cost = (memory + found.cost) / (lanes * configure.utilisation(band.extent, lanes))
+            memory = sum(configure.access_cost(a, band.inner, lanes) for a in accesses)
+            cost = (memory + ops) / (lanes * configure.utilisation(band.extent, lanes))
             if cost < best * 0.95:
                 best, choice = cost, number
         return choice

@@ -116,3 +116,54 @@ def test_logsumexp_gives_only_the_rows(texts, run_dispatch):
     np.testing.assert_allclose(
         result, np.log(np.exp(wide - wide.max(1, keepdims=True)).sum(1)) + wide.max(1), rtol=1e-6
     )
+
+
+def test_rows_keep_their_dim(texts, run_dispatch):
+    """x / sum(x, keepdims): the sums go through an expand_shape and are a result too."""
+    shape = (9, 70)
+    rows = Rows(texts, shape, 1)
+    column = texts.tensor((9, 1), "f32")
+    body = fills(texts, rows.rows, rows.full) + rows.reduce("%sum", "%in0", "%fs", "arith.addf")
+    body += f"%out1 = tensor.expand_shape %sum [[0, 1]] output_shape [9, 1] : {rows.rows} into {column}\n"
+    body += texts.generic(
+        "%out0", [("%in0", rows.full), ("%out1", column)], [("%ef", rows.full)],
+        [FULL, "(d0, d1) -> (d0, 0)", FULL], ["parallel"] * 2, "%r = arith.divf %a0, %a1 : f32", "%r",
+    )  # fmt: skip
+    x = np.random.default_rng(4).random(shape).astype(np.float32)
+    full, sums = run_dispatch(
+        texts.dispatch([rows.full], [rows.full, column], body), [x], [(shape, np.float32), ((9, 1), np.float32)]
+    )
+    exact = x.astype(np.float64).sum(1, keepdims=True)
+    np.testing.assert_allclose(sums, exact, rtol=1e-6)
+    np.testing.assert_allclose(full, x / exact, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(12, 12), (7, 50)], ids=str)
+def test_transposed_result(texts, run_dispatch, shape):
+    """(x - max of each row) transposed, beside the row maxima."""
+    rows = Rows(texts, shape, 1)
+    turned = texts.tensor(shape[::-1], "f32")
+    body = fills(texts, rows.rows, rows.full) + rows.reduce("%out1", "%in0", "%fm", "arith.maximumf")
+    body += f"%et = tensor.empty() : {turned}\n" + texts.generic(
+        "%out0", [("%in0", rows.full), ("%out1", rows.rows)], [("%et", turned)],
+        [FULL, "(d0, d1) -> (d0)", "(d0, d1) -> (d1, d0)"], ["parallel"] * 2, "%r = arith.subf %a0, %a1 : f32", "%r",
+    )  # fmt: skip
+    x = np.random.default_rng(5).standard_normal(shape).astype(np.float32)
+    text = texts.dispatch([rows.full], [turned, rows.rows], body)
+    full, maxima = run_dispatch(text, [x], [(shape[::-1], np.float32), (shape[:1], np.float32)])
+    np.testing.assert_array_equal(maxima, x.max(1))
+    np.testing.assert_array_equal(full, (x - x.max(1, keepdims=True)).T)
+
+
+def test_reductions_over_different_rows_are_refused(texts, build_kernel):
+    from pyiree.compiler.errors import CompileError
+
+    rows, columns = Rows(texts, (8, 8), 1), Rows(texts, (8, 8), 0)
+    body = fills(texts, rows.rows, rows.full) + rows.reduce("%mx", "%in0", "%fm", "arith.maximumf")
+    body += columns.reduce("%sum", "%in0", "%fs", "arith.addf")
+    body += texts.generic(
+        "%out0", [("%mx", rows.rows), ("%sum", rows.rows)], [("%ef", rows.full)],
+        ["(d0, d1) -> (d0)", "(d0, d1) -> (d1)", FULL], ["parallel"] * 2, "%r = arith.addf %a0, %a1 : f32", "%r",
+    )  # fmt: skip
+    with pytest.raises(CompileError, match="rows are not those"):
+        build_kernel(texts.dispatch([rows.full], [rows.full], body))

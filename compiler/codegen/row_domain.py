@@ -1,0 +1,230 @@
+"""The domain of a dispatch that reduces, found by asking its results for their values on paper.
+
+Enters: a dispatch with reductions. Leaves: a `RowDomain`: syms for the dims of the results and for what is reduced, the
+reductions in the order in which they must run with the index at which each is needed, the point of each store, and a
+survey of all of it. A dim of a result that every reduction keeps is a row dim; the others are what a row runs over.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+from ..ir.core import Operation, Value
+from . import indexing
+from .dispatch import KernelContext
+from .elements import element_name, unsupported
+from .evaluate import Evaluator, Indices
+from .indexing import Dim, Index, Sym, of, same_extent
+from .kept_values import ValueUses
+from .loops import Value as LoopValue
+from .loops import vector
+from .reducers import reducers_of
+from .stages import Reduction
+from .stores import ResultStore, result_stores
+from .structured import StructuredOp, dim_of, is_structured, structured
+from .survey import Survey, SurveyScope, op_cost, survey
+
+# What a dim is taken for whose extent is known only at run time.
+_USUAL_EXTENT = 256
+
+
+class RowDomain:
+    def __init__(self, context: KernelContext):
+        self.context = context
+        self.builder = context.builder
+        self.stores = result_stores(context)
+        self.reductions: list[Reduction] = []
+        self.uses = ValueUses()
+        self.inputs: dict[Operation, list[LoopValue]] = {}
+        """The values that one step of each reduction takes, on paper."""
+        self._results: dict[Value, tuple[Indices, LoopValue]] = {}
+        self._indices: dict[ResultStore, Indices] = {}
+        self._places: dict[Value, list[Index | None]] = {}
+        primary = max(self.stores, key=lambda store: _points(store.shape))
+        self.syms = [Sym(f"d{k}", extent) for k, extent in enumerate(primary.shape)]
+        self._indices[primary] = tuple([of(sym) for sym in self.syms])
+        self._all_syms = list(self.syms)
+        self.survey: Survey = survey(context, self.syms, partial(self._look, primary))
+        kept = set(self.syms).intersection(
+            *[_syms(index for r in rs.result_indices for index in r) for rs in self.reductions]
+        )
+        self.rows = [sym for sym in self.syms if sym in kept]
+        self.spread = [sym for sym in self.syms if sym not in kept and sym.extent != 1]
+        """What a row of a result runs over."""
+        for reduction in self.reductions:
+            self._check_rows(reduction)
+
+    def indices(self, store: ResultStore) -> Indices:
+        return self._indices[store]
+
+    @property
+    def reduced(self) -> list[Sym]:
+        """What is reduced or spread: everything that is not a row dim."""
+        return [sym for sym in self._all_syms if sym not in self.rows]
+
+    def is_per_row(self, store: ResultStore) -> bool:
+        return not _syms(self._indices[store]) & set(self.spread)
+
+    def cost(self, reduction: Reduction) -> float:
+        """Rough instructions of one step."""
+        pending, seen = list(self.inputs[reduction.view.op]), set()
+        while pending:
+            op = pending.pop().op
+            if op is not None and op not in seen:
+                seen.add(op)
+                pending += op.operands
+        return sum([op_cost(op.name) for op in seen]) + len(reduction.view.outputs)
+
+    def _check_rows(self, reduction: Reduction) -> None:
+        for indices in reduction.result_indices:
+            if _syms(indices) != {sym for sym in self.rows if sym.extent != 1}:
+                raise unsupported(
+                    reduction.view.op, "its rows are not those of the other reductions in the dispatch; split it"
+                )
+
+    # -- on paper
+
+    def _look(self, primary: ResultStore, scope: SurveyScope) -> None:
+        self._scope = scope
+        for store in sorted(self.stores, key=lambda s: s is not primary):
+            if store not in self._indices:
+                self._indices[store] = self._place_of(store, primary)
+            evaluator = self._evaluator(None)
+            indices = self._indices[store]
+            store.store(scope, indices, evaluator.value_at(store.value, indices))
+
+    def _evaluator(self, user: Operation | None) -> Evaluator:
+        evaluator = Evaluator(self.context, self._scope)
+        evaluator.on_reduction = self._result_of
+        evaluator.observe = partial(self.uses.note, user)
+        return evaluator
+
+    def _result_of(self, view: StructuredOp, number: int, asked: Indices) -> LoopValue:
+        """A stand-in for a reduction's result; the first time, the reduction is looked at as well."""
+        result = view.op.results[number]
+        if result not in self._results:
+            self._discover(view, number, asked)
+        indices, stand_in = self._results[result]
+        if indices != asked:
+            raise unsupported(view.op, "its result is read at two places; split the dispatch")
+        return stand_in
+
+    def _discover(self, view: StructuredOp, number: int, asked: Indices) -> None:
+        loops: list[Index | None] = [None] * view.rank
+        extents = self._loop_extents(view)
+        for expression, index in zip(view.output_map(number), asked, strict=True):
+            if not _is_plain(index):
+                raise unsupported(view.op, f"its result is read at {index}, which is no dim of the dispatch")
+            loops[expression.position] = index
+        taken = _syms(asked)
+        spare = [sym for sym in self._all_syms if sym not in taken]
+        reduced = []
+        for d in view.reductions:
+            sym = next((s for s in spare if same_extent(s.extent, extents[d])), None)
+            if sym is None:
+                sym = Sym(f"r{len(self._all_syms)}", extents[d])
+                self._all_syms.append(sym)
+                self._scope.add(sym)
+            else:
+                spare.remove(sym)
+            loops[d] = of(sym)
+            reduced.append(sym)
+        if None in loops:
+            raise unsupported(view.op, "its result does not have all of its parallel dims")
+        result_indices = [tuple([loops[e.position] for e in view.output_map(k)]) for k in range(len(view.outputs))]
+        any_order = all(reducer.any_order for reducer in reducers_of(self.builder, view))
+        self._look_at_body(view, loops)
+        self.reductions.append(Reduction(view, loops, result_indices, tuple(reduced), any_order))
+        for result, indices in zip(view.op.results, result_indices, strict=True):
+            self._results[result] = (indices, self.builder.stand_in(vector(element_name(result.type))))
+
+    def _look_at_body(self, view: StructuredOp, loops: list[Index]) -> None:
+        evaluator = self._evaluator(view.op)
+        if view.body is None:
+            self.inputs[view.op] = evaluator.step_inputs(view, loops, None)
+            return
+        arguments = evaluator.body_inputs(view, loops, None)
+        for argument in view.body.arguments[len(view.inputs) :]:
+            arguments[argument] = self.builder.stand_in(vector(element_name(argument.type)))
+        self.inputs[view.op] = evaluator.run_body(view.body, arguments, loops, None)
+
+    def _loop_extents(self, view: StructuredOp) -> list[Dim]:
+        extents: list[Dim | None] = [None] * view.rank
+        for operand, map_ in zip((*view.inputs, *view.outputs), view.maps, strict=True):
+            for expression, size in zip(map_, self.context.shape(operand) if map_ else (), strict=True):
+                position = dim_of(expression)
+                if position is not None and extents[position] is None:
+                    extents[position] = size
+        if any(extent is None for extent in extents):
+            raise unsupported(view.op, "no operand gives the extent of one of its loops")
+        return extents
+
+    # -- where the other results are
+
+    def _place_of(self, store: ResultStore, primary: ResultStore) -> Indices:
+        """The point at which a further result is wanted: where the reductions behind it have their results; for dims of
+        which they say nothing, the dims of the first result."""
+        known = self._places_of(store.value)
+        if None in known and len(store.shape) == len(primary.shape):
+            first = self._indices[primary]
+            if all(k is None or k == f for k, f in zip(known, first, strict=True)) and all(
+                map(same_extent, store.shape, primary.shape)
+            ):
+                return first
+        used = _syms([index for index in known if index is not None])
+        left = [sym for sym in self.syms if sym not in used]
+        indices = []
+        for index, size in zip(known, store.shape, strict=True):
+            if index is None and size == 1:
+                index = indexing.ZERO
+            elif index is None:
+                sym = next((sym for sym in left if same_extent(sym.extent, size)), None)
+                if sym is None:
+                    raise unsupported(store.op, f"its shape {store.shape} does not fit the other results")
+                left.remove(sym)
+                index = of(sym)
+            indices.append(index)
+        return tuple(indices)
+
+    def _places_of(self, value: Value) -> list[Index | None]:
+        found = self._places.get(value)
+        if found is None:
+            found = self._places[value] = self._find_places(value)
+        return found
+
+    def _find_places(self, value: Value) -> list[Index | None]:
+        if value in self._results:
+            return list(self._results[value][0])
+        op = value.defining_op
+        places: list[Index | None] = [None] * len(value.type.shape)
+        if op is not None and is_structured(op):
+            view = structured(op)
+            loops: list[Index | None] = [None] * view.rank
+            for operand, map_ in view.input_maps():
+                for expression, index in zip(map_, self._places_of(operand) if map_ else (), strict=True):
+                    position = dim_of(expression)
+                    if position is not None and loops[position] is None:
+                        loops[position] = index
+            positions = [dim_of(expression) for expression in view.output_map(value.index)]
+            return [None if position is None else loops[position] for position in positions]
+        if op is not None and op.name.startswith(("arith.", "math.")):
+            for operand in op.operands:
+                if len(getattr(operand.type, "shape", ())) == len(places):
+                    places = [x if x is not None else y for x, y in zip(places, self._places_of(operand), strict=True)]
+        return places
+
+
+def _points(shape: tuple[Dim, ...]) -> tuple[int, int]:
+    return math.prod([n if n.__class__ is int else _USUAL_EXTENT for n in shape]), len(shape)
+
+
+def _syms(indices) -> set[Sym]:
+    return {term for index in indices for term in index.terms if term.__class__ is Sym}
+
+
+def _is_plain(index: Index) -> bool:
+    """Whether an index is one dim, or 0."""
+    if index.constant or len(index.terms) > 1:
+        return False
+    return all(term.__class__ is Sym and coefficient == 1 for term, coefficient in index.terms.items())
