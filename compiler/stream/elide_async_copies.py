@@ -20,7 +20,7 @@ from pyiree.compiler.ir.core import BlockArgument, Operation, OpResult, Value
 from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.stream import ops
 from pyiree.compiler.stream.analysis.ownership import LOOPS, Ownership
-from pyiree.compiler.stream.interfaces import resource_size
+from pyiree.compiler.stream.interfaces import is_visible_at, resource_size
 from pyiree.compiler.stream.materialize_copy_on_write import clone_before
 from pyiree.compiler.stream.types import is_resource
 
@@ -98,7 +98,8 @@ def _slots(loop: Any) -> list[_Slot]:
 def _elide_in_slot(slot: _Slot, ownership: Ownership) -> None:
     """Lets the body of a loop write into a carried value, with one copy before the loop if it is needed."""
     copies = [c for c in _copies_of(slot.argument, ownership) if _writer_of(c, ownership) is not None]
-    if not copies or resource_size(slot.init) is None or not _hands_on_alone(slot, ownership):
+    size = resource_size(slot.init)
+    if not copies or size is None or not is_visible_at(size, slot.loop) or not _hands_on_alone(slot, ownership):
         return
     ownership.own_argument(slot.argument)
     if _elide_all(copies, ownership) == 0:

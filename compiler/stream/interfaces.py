@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from pyiree.compiler.dialects.tied_results import UNTIED, tied_operand_indices
 from pyiree.compiler.ir.attributes import Attribute
-from pyiree.compiler.ir.core import Block, BlockArgument, Operation, OpResult, Value
+from pyiree.compiler.ir.core import BlockArgument, Operation, OpResult, Value
 from pyiree.compiler.stream import ops
 from pyiree.compiler.stream.types import is_resource
 
@@ -129,7 +129,10 @@ def result_size(value: OpResult) -> Value | None:
 
 
 def resource_size(value: Value) -> Value | None:
-    """The size of a resource, as its maker, the region that captures it or one of its uses says; None if none does."""
+    """The size of a resource, as its maker, the region that captures it or one of its uses says; None if none does.
+
+    A size that only a use says may not exist before that use: see `is_visible_at`.
+    """
     if isinstance(value, OpResult):
         found = result_size(value)
         if found is not None:
@@ -140,25 +143,21 @@ def resource_size(value: Value) -> Value | None:
             return parent.resource_operand_sizes[value.index]
     for user in value.users:
         for operand, size in sized_operands(user):
-            if operand is value and _visible_at(size, value):
+            if operand is value:
                 return size
     return None
 
 
-def _visible_at(size: Value, value: Value) -> bool:
-    """Whether a size exists where a value is made (then it exists wherever the value does)."""
-    at = value.block  # type: ignore[attr-defined]
-    home: Block = size.block  # type: ignore[attr-defined]
-    if home is at:
-        if isinstance(size, BlockArgument):
-            return True
-        return isinstance(value, OpResult) and size.defining_op.is_before_in_block(value.op)  # type: ignore[union-attr]
-    around = at.parent_op
-    while around is not None:
-        if around.block is home:
-            return isinstance(size, BlockArgument) or size.defining_op.is_before_in_block(around)  # type: ignore[union-attr]
+def is_visible_at(value: Value, op: Operation) -> bool:
+    """Whether a value of structured code exists where an op stands."""
+    home = value.block  # type: ignore[attr-defined]
+    around: Operation | None = op
+    while around is not None and around.block is not home:
         around = around.parent_op
-    return False
+    if around is None:
+        return False
+    definer = value.defining_op
+    return definer is None or (definer is not around and definer.is_before_in_block(around))
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -18,9 +18,8 @@ from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import Operation, Value
 from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.stream import ops
-from pyiree.compiler.stream.analysis.ownership import Ownership
-from pyiree.compiler.stream.interfaces import RENAMING, resource_size, tied_results
-from pyiree.compiler.stream.types import UNKNOWN, resource
+from pyiree.compiler.stream.analysis.ownership import BRANCHES, Ownership
+from pyiree.compiler.stream.interfaces import RENAMING, is_visible_at, resource_size, tied_results
 
 
 @register_pass("iree-stream-materialize-copy-on-write", on=("util.func", "util.initializer"))
@@ -36,7 +35,7 @@ def materialize_copy_on_write(host: Operation, context: PassContext) -> None:
 def clone_before(op: Any, value: Value, affinity: Any) -> Value | None:
     """A copy of a resource, made before an op; None if its size is not known there."""
     size = resource_size(value)
-    if size is None:
+    if size is None or not is_visible_at(size, op):
         return None
     clone = ops.AsyncCloneOp(value, size, size, affinity, result=value.type)
     return Builder.before(op).insert(clone).result
@@ -57,18 +56,38 @@ def _copy_shared_exports(host: Operation) -> None:
     taken: set[Value] = set()
     for export in list(host.walk_type(ops.TensorExportOp)):
         origins = ownership.origins(export.source)
-        if all(ownership.is_own(origin) for origin in origins) and taken.isdisjoint(origins):
-            taken.update(origins)
+        own = {origin for origin in origins if ownership.is_own(origin)}
+        if own == origins and taken.isdisjoint(own):
+            taken.update(own)
             continue
-        cast = export.source.defining_op
-        if isinstance(cast, ops.AsyncCastOp):
-            value: Value = cast.source
-            copy = ops.AsyncCloneOp(
-                value, cast.source_size, cast.result_size, cast.affinity, result=resource(UNKNOWN)
-            )
-            cast.source = Builder.before(cast).insert(copy).result
+        # The copy stands before the cast to external memory, where it may still turn out to be needless.
+        user: Any = export
+        if isinstance(export.source.defining_op, ops.AsyncCastOp) and export.source.has_one_use:
+            user = export.source.defining_op
+        if taken.isdisjoint(own):
+            taken.update(own)
+            _copy_foreign(user, user.source, user.source_size, user.affinity, ownership)
         else:
-            copy = ops.AsyncCloneOp(
-                export.source, export.source_size, export.source_size, export.affinity, result=export.source.type
-            )
-            export.source = Builder.before(export).insert(copy).result
+            _copy(user, user.source, user.source_size, user.affinity)
+
+
+def _copy_foreign(user: Operation, value: Value, size: Value, affinity: Any, ownership: Ownership) -> None:
+    """Copies what a user gets of others' memory; of two branches only the one that hands it on makes a copy."""
+    branches = value.defining_op
+    if not isinstance(branches, BRANCHES) or not value.has_one_use:
+        _copy(user, value, size, affinity)
+        return
+    for region in branches.regions:
+        end = region.entry.terminator
+        handed = end.operands[value.index]  # type: ignore[attr-defined]
+        if not all(ownership.is_own(origin) for origin in ownership.origins(handed)):
+            inner = resource_size(handed)
+            if inner is None or not is_visible_at(inner, end):
+                _copy(user, value, size, affinity)
+                return
+            _copy_foreign(end, handed, inner, affinity, ownership)
+
+
+def _copy(user: Operation, value: Value, size: Value, affinity: Any) -> None:
+    copy = Builder.before(user).insert(ops.AsyncCloneOp(value, size, size, affinity, result=value.type)).result
+    user.set_operands([copy if v is value else v for v in user.operands])

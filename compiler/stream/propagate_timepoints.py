@@ -23,7 +23,7 @@ from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import Block, Operation, Region, Value
 from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.stream import ops
-from pyiree.compiler.stream.interfaces import resource_size
+from pyiree.compiler.stream.interfaces import is_visible_at, resource_size
 from pyiree.compiler.stream.types import is_resource, timepoint
 
 _Times = dict[Value, Value]
@@ -119,9 +119,13 @@ class _Propagation:
     def _insert_await(self, op: Operation, value: Value, awaited: _Times) -> None:
         """One wait for all resources of a timepoint that the host uses from here on."""
         time = self.times[value]
-        together = [v for v, t in self.times.items() if t is time and v not in awaited and _is_read_by_host(v)]
+        together = [
+            v
+            for v, t in self.times.items()
+            if t is time and v not in awaited and _is_read_by_host(v) and is_visible_at(v, op)
+        ]
         values = together if value in together else [value]
-        sizes = [_size_at(Builder.before(op), v) for v in values]
+        sizes = [_size_at(op, v) for v in values]
         wait = Builder.before(op).insert(ops.TimepointAwaitOp(values, sizes, time))
         awaited.update(zip(values, wait.results))
 
@@ -184,9 +188,9 @@ def _is_read_by_host(value: Value) -> bool:
     )
 
 
-def _size_at(builder: Builder, value: Value) -> Value:
+def _size_at(op: Operation, value: Value) -> Value:
     """The size of a resource; asked of the resource where nothing says it."""
     known = resource_size(value)
-    if known is not None:
+    if known is not None and is_visible_at(known, op):
         return known
-    return builder.insert(ops.ResourceSizeOp(value)).result
+    return Builder.before(op).insert(ops.ResourceSizeOp(value)).result
