@@ -21,6 +21,7 @@ from numba.core.compiler_machinery import PassManager
 from numba.core.registry import cpu_target
 from pyiree.runtime.native import sources
 from pyiree.runtime.native.exports import EXPORTS
+from pyiree.runtime.native.image import facts
 from pyiree.runtime.native.intrinsics import EXPORT_PREFIX, NATIVE_FUNCTIONS
 
 _LLVM_TYPES = {"int64": "i64", "float32": "float", "float64": "double", "void": "ptr", "none": "ptr"}
@@ -81,7 +82,8 @@ def build_object(cache: Path) -> bytes:
 
 def _bitcode(modules: list[str], cache: Path) -> list[bytes]:
     """The bitcode of each module, from the cache or compiled by several processes."""
-    paths = {module: cache / f"{sources.digest([module, __spec__.name])}.bc" for module in modules}
+    known = facts()
+    paths = {module: cache / f"{sources.digest([module, __spec__.name], *known)}.bc" for module in modules}
     missing = [module for module in modules if not paths[module].exists()]
     if missing:
         cache.mkdir(parents=True, exist_ok=True)

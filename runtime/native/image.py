@@ -5,23 +5,22 @@ a function's address for native callers. The first process ever compiles everyth
 stores one object in the user's cache under a key of all sources, versions and the CPU; later ones load it
 without importing numba.
 
-Environment: PYIREE_RUNTIME_CACHE_DIR, else PYIREE_CACHE_DIR, moves the cache; PYIREE_RUNTIME=jit compiles anew and stores nothing.
+Environment: PYIREE_RUNTIME_CACHE_DIR, else PYIREE_CACHE_DIR, moves the cache; PYIREE_RUNTIME=jit compiles
+anew and stores nothing.
 """
 
 import ctypes
 import hashlib
+import importlib.util
 import os
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 import warnings
-from importlib.metadata import version
 from pathlib import Path
 
+import llvmlite
 import llvmlite.binding as llvm
-from pyiree.runtime.native import sources
 from pyiree.runtime.native.exports import EXPORTS
 
 _PREFIX = "pyiree_"
@@ -101,21 +100,28 @@ def _object_code() -> bytes:
         return _build(None)
     if mode != "aot":
         raise NativeBuildError(f"PYIREE_RUNTIME={mode} is neither 'aot' nor 'jit'")
-    path = cache_directory() / f"runtime-{cache_key()}.o"
+    folder = cache_directory()
+    # The key is a digest of source texts; a note says which key goes with the files as they now are.
+    note = folder / f"key-{_stamp()}"
+    try:
+        key = note.read_text()
+    except FileNotFoundError:
+        key = cache_key()
+    path = folder / f"runtime-{key}.o"
     stored = _read(path)
     if stored is not None:
         return stored
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         import filelock
 
         with filelock.FileLock(path.with_suffix(".lock")):
-            stored = _read(path)  # another process was first
-            if stored is not None:
-                return stored
-            built = _build(path.parent)
-            _write(path, built)
-            return built
+            code = _read(path)  # another process may have been first
+            if code is None:
+                code = _build(folder)
+                _write(path, hashlib.sha256(code).digest() + code)
+            _write(note, key.encode())
+            return code
     except OSError as error:
         text = f"the native runtime cannot be cached ({error}); compiling it for this process alone"
         warnings.warn(text, stacklevel=2)
@@ -132,21 +138,24 @@ def _read(path: Path) -> bytes | None:
     return code if hashlib.sha256(code).digest() == digest else None
 
 
-def _write(path: Path, code: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent)
-    with os.fdopen(handle, "wb") as file:
-        file.write(hashlib.sha256(code).digest() + code)
+def _write(path: Path, content: bytes) -> None:
+    """A whole file or none, whoever else writes it."""
+    temporary = path.with_suffix(f".{os.getpid()}")
+    temporary.write_bytes(content)
     os.replace(temporary, path)
 
 
 def _build(cache: Path | None) -> bytes:
-    """Compiles in a process of its own; the bitcode of unchanged modules comes from the cache, if there is one."""
+    """Compiles in a process of its own; the cache, if given, has the bitcode of unchanged modules."""
+    import subprocess
+    import tempfile
+
     print("pyiree: building the native runtime, once…", file=sys.stderr, end="", flush=True)
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "runtime.o"
         bitcode = cache or Path(folder)
-        command = [sys.executable, "-m", "pyiree.runtime.native.build", str(output), str(bitcode)]
+        command = [sys.executable, "-P", "-m", "pyiree.runtime.native.build", str(output), str(bitcode)]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         child = subprocess.run(command, env=environment, capture_output=True, text=True)
         if child.returncode != 0:
@@ -158,15 +167,42 @@ def _build(cache: Path | None) -> bytes:
 
 
 def cache_key() -> str:
-    """A digest of all that the object code depends on: sources, versions, Python's ABI, the processor."""
+    """A digest of all that the object code depends on."""
+    from pyiree.runtime.native import sources
+
     exporting = {module for module, _, _ in EXPORTS.values()}
-    return sources.digest(
-        {"pyiree.runtime.native.build", "pyiree.runtime.native.exports", *exporting},
-        version("numba"),
-        version("llvmlite"),
+    modules = {"pyiree.runtime.native.build", "pyiree.runtime.native.exports", *exporting}
+    return sources.digest(modules, *facts())
+
+
+def facts() -> list[str]:
+    """What else than our sources the code depends on: numba, llvmlite, Python's ABI, the processor."""
+    return [
+        _numba_version().read_text(encoding="utf-8"),
+        llvmlite.__version__,
         str(sys.implementation.cache_tag),
         str(object.__basicsize__),
         llvm.get_process_triple(),
         llvm.get_host_cpu_name(),
         llvm.get_host_cpu_features().flatten(),
-    )
+    ]
+
+
+def _numba_version() -> Path:
+    """The file that holds numba's version: found without importing numba or the slow package metadata."""
+    return Path(importlib.util.find_spec("numba").origin).with_name("_version.py")
+
+
+def _stamp() -> str:
+    """A digest of the state of all source files: path, time, size; and of the facts."""
+    state = hashlib.sha256("\0".join(facts()).encode())
+    todo = [os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
+    while todo:
+        with os.scandir(todo.pop()) as entries:
+            for entry in sorted(entries, key=lambda entry: entry.name):
+                if entry.is_dir():
+                    todo.append(entry.path)
+                elif entry.name.endswith(".py"):
+                    status = entry.stat()
+                    state.update(f"{entry.path}\0{status.st_mtime_ns}\0{status.st_size}\0".encode())
+    return state.hexdigest()[:32]

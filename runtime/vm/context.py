@@ -17,7 +17,7 @@ from typing import Any
 from pyiree.runtime.native.image import image
 from pyiree.runtime.native.python_objects import objects
 from pyiree.runtime.vm import layout
-from pyiree.runtime.vm.errors import ClosedError, VmError
+from pyiree.runtime.vm.errors import ClosedError
 from pyiree.runtime.vm.invocation import Invocation
 from pyiree.runtime.vm.module import Module
 from pyiree.runtime.vm.values import Ref, from_slot, to_slot
@@ -69,6 +69,7 @@ class Context:
         for place, value in fields.items():
             self._block[place // 8] = value
         self._dispose = weakref.finalize(self, _dispose, self._block, self._global_refs, self._providers)
+        self._dispose.atexit = False  # the threads that use the state may still run then
         if "__init" in module.exports:
             self.invoke("__init")
 
@@ -218,6 +219,3 @@ class PreparedCall:
                 value = Ref(value) if value else None
             values.append(value)
         return values
-
-
-__all__ = ["Context", "Function", "ImportModule", "PreparedCall", "VmError"]

@@ -15,7 +15,7 @@ from pyiree.runtime.native.python_objects import objects
 from pyiree.runtime.vm import layout
 from pyiree.runtime.vm.values import KINDS
 from pyiree.runtime.vm.verify import verify_bytecode, verify_tables
-from pyiree.runtime.vmfb import archive, schema
+from pyiree.runtime.vmfb import archive
 from pyiree.runtime.vmfb.abi import CallingConvention, Parameter, Span
 from pyiree.runtime.vmfb.errors import ModuleError
 
@@ -133,7 +133,8 @@ class Module:
                 address = _address_of(segment.data)
                 buffers[k] = image().buffer_wrap(address, len(segment.data), ACCESS_ORIGIN_MODULE, owner)
             image().release(owner)
-            weakref.finalize(self, _release_all, buffers)
+            # Not at exit: what the process leaves behind is gone anyway, and its threads may still read it.
+            weakref.finalize(self, _release_all, buffers).atexit = False
         return buffers
 
 
@@ -147,6 +148,3 @@ def _address_of(data: memoryview) -> int:
 def _release_all(buffers: ctypes.Array) -> None:
     for address in buffers:
         image().release(address)
-
-
-__all__ = ["Module", "ModuleError", "schema"]

@@ -1,10 +1,10 @@
 """The native image: loaded without numba, found in its cache, rebuilt when damaged; its primitives."""
 
 import ctypes
+import hashlib
 import threading
 
 import pytest
-
 from pyiree.runtime.native import image as image_module
 from pyiree.runtime.native import sources
 from pyiree.runtime.native.exports import EXPORTS
@@ -30,7 +30,7 @@ def test_exports_resolve():
 
 def test_damaged_object_is_not_loaded(tmp_path):
     path = tmp_path / "runtime.o"
-    image_module._write(path, b"code")
+    image_module._write(path, hashlib.sha256(b"code").digest() + b"code")
     assert image_module._read(path) == b"code"
     path.write_bytes(path.read_bytes()[:-1] + b"!")
     assert image_module._read(path) is None

@@ -3,7 +3,6 @@
 import functools
 
 import pytest
-
 from pyiree.runtime.vm.context import Context
 from pyiree.runtime.vm.module import Module
 from pyiree.runtime.vmfb import archive, isa

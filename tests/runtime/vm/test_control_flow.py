@@ -3,7 +3,6 @@
 import threading
 
 import pytest
-
 from pyiree.runtime.native.image import image
 from pyiree.runtime.native.python_objects import read_word
 from pyiree.runtime.vm.context import Context, ImportModule

@@ -3,7 +3,6 @@
 import struct
 
 import pytest
-
 from pyiree.runtime.native import layout
 from pyiree.runtime.native.image import image
 from pyiree.runtime.native.python_objects import read_word
@@ -190,7 +189,7 @@ def test_list_faults(run):
         run("0i_v", simple(*head, ("list.set.ref", ref(0), 0, ref(0)), ("return", [])), 0)
     with pytest.raises(VmError, match="INVALID_ARGUMENT"):
         run("0i_v", simple(*head, ("list.resize", ref(0), 0), ("return", [])), -3)
-    with pytest.raises(VmError, match="RESOURCE_EXHAUSTED|INVALID_ARGUMENT|OUT_OF_RANGE"):
+    with pytest.raises(VmError, match=r"RESOURCE_EXHAUSTED|INVALID_ARGUMENT|OUT_OF_RANGE"):
         run("0i_i", simple(*head, ("list.resize", ref(0), 0), ("list.get.i32", ref(0), 0, 1), ("return", [1])), 1 << 30)
 
 

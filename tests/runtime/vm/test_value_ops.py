@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-
 from pyiree.runtime.vm.context import Context
 from pyiree.runtime.vm.errors import VmError
 from pyiree.runtime.vm.module import Module
@@ -170,7 +169,7 @@ KINDS = {"f32": np.float32, "f64": np.float64}
 
 def same(actual, expected):
     """Equal to the bit, any NaN being one NaN."""
-    return np.isnan(actual) and np.isnan(expected) or (
+    return (np.isnan(actual) and np.isnan(expected)) or (
         actual == expected and np.signbit(actual) == np.signbit(expected)
     )
 

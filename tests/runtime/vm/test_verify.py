@@ -4,7 +4,6 @@ import random
 import struct
 
 import pytest
-
 from pyiree.runtime.vm.context import Context, ImportModule
 from pyiree.runtime.vm.errors import VmError
 from pyiree.runtime.vm.module import Module
@@ -92,7 +91,7 @@ def test_type_kinds():
 
     with pytest.raises(ModuleError, match="of the wrong kind"):
         load(module_with(("global.load.ref", 0, 0, ref(0)), ("return", []), before=before))
-    with pytest.raises(ModuleError, match="unknown type '!my.thing'"):
+    with pytest.raises(ModuleError, match=r"unknown type '!my\.thing'"):
         load(module_with(("return", []), before=lambda module: module.type("!my.thing")))
 
 
@@ -153,6 +152,10 @@ def set_descriptor(**values):
     return change
 
 
+def set_convention(text):
+    return lambda module: setattr(module.function_signatures[0], "calling_convention", text)
+
+
 def set_code(offset, value):
     def change(module):
         code = bytearray(module.bytecode_data)
@@ -181,10 +184,10 @@ def set_code(offset, value):
         (set_descriptor(ref_register_count=-1), "-1 reference registers"),
         (set_descriptor(block_count=2), "block count is wrong"),
         (lambda m: setattr(m.exported_functions[0], "internal_ordinal", 1), "names function 1"),
-        (lambda m: setattr(m.function_signatures[0], "calling_convention", "0q_v"), "unknown code 'q'"),
-        (lambda m: setattr(m.function_signatures[0], "calling_convention", "v_v"), "not of the form"),
-        (lambda m: setattr(m.function_signatures[0], "calling_convention", "0CiD_v"), "variadic"),
-        (lambda m: setattr(m.function_signatures[0], "calling_convention", "0" + 9 * "r" + "_v"), "fewer registers"),
+        (set_convention("0q_v"), "unknown code 'q'"),
+        (set_convention("v_v"), "not of the form"),
+        (set_convention("0CiD_v"), "variadic"),
+        (set_convention("0" + 9 * "r" + "_v"), "fewer registers"),
         (lambda m: setattr(m, "module_state", schema.ModuleStateDef(-1, 0)), "-1 bytes of globals"),
         (lambda m: setattr(m, "module_state", schema.ModuleStateDef(0, -1)), "-1 reference globals"),
         (lambda m: m.imported_functions.append(schema.ImportFunctionDef("noname")), "malformed name"),
@@ -220,7 +223,7 @@ def test_initializer_takes_nothing():
     function.block("entry")
     function.op("return", [])
     module.add_function(function, export="__init")
-    with pytest.raises(ModuleError, match="__init takes or gives values"):
+    with pytest.raises(ModuleError, match=r"__init takes or gives values"):
         load(module)
 
 
@@ -265,7 +268,9 @@ def run_a_little(content: bytes) -> str:
 
 
 @pytest.mark.parametrize("text", [ADD, SCALARS], ids=["hal", "scalars"])
-@pytest.mark.parametrize("flags", [(), ("--iree-vm-emit-polyglot-zip=false", "--iree-vm-bytecode-module-strip-debug-ops")])
+@pytest.mark.parametrize(
+    "flags", [(), ("--iree-vm-emit-polyglot-zip=false", "--iree-vm-bytecode-module-strip-debug-ops")]
+)
 def test_damaged_modules(iree_compile, text, flags):
     content = iree_compile(text, *flags)
     assert run_a_little(content) in ("failed", "ran", "refused")
@@ -278,7 +283,8 @@ def test_damaged_modules(iree_compile, text, flags):
         else:
             for _ in range(random_numbers.choice((1, 1, 2, 8))):
                 position = random_numbers.randrange(len(damaged))
-                damaged[position] = random_numbers.choice((0, 1, 0x7F, 0xFF, damaged[position] ^ (1 << random_numbers.randrange(8))))
+                flipped = damaged[position] ^ (1 << random_numbers.randrange(8))
+                damaged[position] = random_numbers.choice((0, 1, 0x7F, 0xFF, flipped))
         outcomes.add(run_a_little(bytes(damaged)))
     assert "refused" in outcomes
 
@@ -292,7 +298,8 @@ def test_damaged_bytecode_alone(iree_compile):
     for _ in range(1500):
         code = bytearray(whole)
         for _ in range(random_numbers.choice((1, 1, 2, 3))):
-            code[random_numbers.randrange(len(code))] = random_numbers.choice((0, 1, 2, 4, 0x80, 0xC0, random_numbers.randrange(256)))
+            value = random_numbers.choice((0, 1, 2, 4, 0x80, 0xC0, random_numbers.randrange(256)))
+            code[random_numbers.randrange(len(code))] = value
         definition.bytecode_data = bytes(code)
         outcomes.add(run_a_little(archive.write_module(definition)))
     assert outcomes == {"refused", "failed", "ran"}

@@ -3,7 +3,6 @@
 import ctypes
 
 import pytest
-
 from pyiree.runtime.vmfb import abi
 
 

@@ -6,7 +6,6 @@ import struct
 import zipfile
 
 import pytest
-
 from pyiree.runtime.vmfb import archive, schema
 from pyiree.runtime.vmfb.assemble import FunctionAssembler, ModuleAssembler
 from pyiree.runtime.vmfb.errors import ModuleError

@@ -5,7 +5,6 @@ import struct
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from pyiree.runtime.vmfb import archive, isa
 from pyiree.runtime.vmfb.assemble import FunctionAssembler, ModuleAssembler
 from pyiree.runtime.vmfb.disassemble import disassemble
