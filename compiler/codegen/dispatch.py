@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..errors import CompileError
 from ..ir.core import BlockArgument, Operation, Value
+from ..ir.diagnostics import CompileError
 from ..ir.types import DYNAMIC_INT64, TensorType
 from . import indexing
 from .elements import element_name, emit_constant, emit_element_op, unsupported
@@ -59,7 +59,7 @@ class DispatchGraph:
             elif op.name == STORE:
                 self.stores.append(op)
         if not self.stores:
-            raise CompileError(f"dispatch {self.name} stores nothing", str(func.location))
+            raise CompileError(f"dispatch {self.name} stores nothing", func.location)
 
     def _collect_arguments(self) -> None:
         """Flow form: tensors are bindings in order, scalars are push constants of one or two words in order."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..errors import CompileError
 from ..ir.attributes import FloatAttr, IntegerAttr
 from ..ir.core import Operation
+from ..ir.diagnostics import CompileError
 from .loops import ELEMENT_BITS, KernelBuilder, Value, vector
 
 
 def unsupported(op: Operation, why: str) -> CompileError:
-    return CompileError(f"code generation cannot take {op.name}: {why}", str(op.location))
+    return CompileError(f"code generation cannot take {op.name}: {why}", op.location)
 
 
 def element_name(type) -> str:

@@ -42,16 +42,21 @@ class _Printer:
     def _line(self, text: str) -> None:
         self._lines.append("  " * self._indent + text)
 
-    def _block(self, block: Block) -> None:
+    def _block(self, block: Block, condition: bool = False) -> None:
         for op in block.ops:
             if op.name != "const":
                 self._op(op)
-        if block.yields:
+        if condition:
+            again, *values = block.yields
+            self._line(f"yield {', '.join(map(self._name, values))} while {self._name(again)}")
+        elif block.yields:
             self._line("yield " + ", ".join(map(self._name, block.yields)))
 
     def _op(self, op: Op) -> None:
         if op.name == "for":
             self._for(op)
+        elif op.name == "repeat":
+            self._repeat(op)
         elif op.name == "if":
             self._line(f"if {self._name(op.operands[0])} {{")
             self._nested(op.body)
@@ -63,9 +68,14 @@ class _Printer:
             attrs = "" if op.attrs is None else f" {_attribute(op.attrs)}"
             self._line(f"{self._name(result)} = {op.name}{attrs} {operands}".rstrip() + f" : {result.type}")
 
-    def _nested(self, block: Block) -> None:
+    def _repeat(self, op: Op) -> None:
+        carry = ", ".join(f"{self._name(c)} = {self._name(i)}" for c, i in zip(op.body.args, op.operands, strict=True))
+        self._line(f"{', '.join(map(self._name, op.results))} = repeat carry({carry}) {{")
+        self._nested(op.body, True)
+
+    def _nested(self, block: Block, condition: bool = False) -> None:
         self._indent += 1
-        self._block(block)
+        self._block(block, condition)
         self._indent -= 1
         self._line("}")
 

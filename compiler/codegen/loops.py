@@ -8,7 +8,7 @@ names of arithmetic are those of the arith and math dialects; the rest is memory
 
     for %i = 0 to 64 step 16 carry(%a = %zero) { ... yield %b }     if %c { ... }
     load %in[%i + 16] mask %m else %z     store %v, %out[%i] mask %m     gather %in[%ids + 3] mask %m
-    const splat iota shuffle lane_mask reduce extract
+    repeat carry(%a = %x) { ... yield %b while %c }     const splat shuffle lane_mask reduce extract
 
 Pure ops are placed when they are built: in the outermost block where their operands exist (which hoists loop
 invariants), and once (equal ops with equal operands are one value). `finish` drops what nothing uses.
@@ -165,6 +165,34 @@ class Loop:
             self._builder._pop()
             if len(self._block.yields) != len(self.carried):
                 raise TypeError("loop carries values but yields none")
+            self.results = self._builder._append(self._op, [v.type for v in self.carried])
+
+
+class Repeat:
+    """The handle of a loop that runs once and then while a condition of its last iteration holds."""
+
+    __slots__ = ("_block", "_builder", "_op", "carried", "results")
+
+    def __init__(self, builder: KernelBuilder, op: Op, block: Block):
+        self._builder, self._op, self._block = builder, op, block
+        self.carried: list[Value] = []
+        self.results: list[Value] = []
+
+    def __enter__(self) -> Repeat:
+        level = self._builder._push(self._block)
+        self.carried = [Value(v.type, None, level) for v in self._op.operands]
+        self._block.args = list(self.carried)
+        return self
+
+    def yield_(self, condition: Value, *values: Value) -> None:
+        """The carried values, and whether there is another iteration."""
+        if [v.type for v in values] != [v.type for v in self.carried]:
+            raise TypeError("a repeated block yields other types than it carries")
+        self._block.yields = (condition, *values)
+
+    def __exit__(self, kind, error, trace) -> None:
+        if kind is None:
+            self._builder._pop()
             self.results = self._builder._append(self._op, [v.type for v in self.carried])
 
 
@@ -478,6 +506,11 @@ class KernelBuilder:
         block = Block("all" if runs else "speculatable")
         op = Op("for", (self.index(start), self.index(stop), *carried), step, block)
         return Loop(self, op, block)
+
+    def repeat(self, carried: Sequence[Value]) -> Repeat:
+        """`with b.repeat([x]) as loop: … loop.yield_(again, y)`: runs the body, and again while `again` holds."""
+        block = Block("all")
+        return Repeat(self, Op("repeat", tuple(carried), None, block), block)
 
     def if_(self, condition: Value) -> If:
         block = Block("none")

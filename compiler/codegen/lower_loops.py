@@ -215,6 +215,16 @@ class _Lowering:
         for result, value in zip(op.results, loop.results, strict=True):
             self._values[result] = value
 
+    def repeat(self, op: Op) -> None:
+        first = [lv.i1(True), *map(self._value, op.operands)]
+        with self.fn.while_(first) as loop:
+            again, *carried = loop.carried
+            loop.condition(again)
+            self._values.update(zip(op.body.args, carried, strict=True))
+            self._block(op.body)
+            loop.yield_(*map(self._value, op.body.yields))
+        self._values.update(zip(op.results, loop.results[1:], strict=True))
+
     def if_(self, op: Op) -> None:
         with self.fn.if_(self._value(op.operands[0])):
             self._block(op.body)
@@ -236,5 +246,6 @@ _HANDLERS = {
     "constant_word": _Lowering.constant_word,
     "workgroup_id": _Lowering.workgroup_id,
     "for": _Lowering.for_,
+    "repeat": _Lowering.repeat,
     "if": _Lowering.if_,
 }

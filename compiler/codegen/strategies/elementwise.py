@@ -6,7 +6,7 @@ vectorised along the dim where memory is contiguous; several results share it.
 
 from __future__ import annotations
 
-from ...errors import CompileError
+from ...ir.diagnostics import CompileError
 from .. import configure
 from ..configure import Band, VectorPlan
 from ..dispatch import DispatchGraph, KernelContext
@@ -109,7 +109,7 @@ def _domain(stores: list[ResultStore], graph: DispatchGraph) -> list[Sym]:
             raise CompileError(
                 f"dispatch {graph.name} has results of different shapes {shape} and {store.shape}; "
                 "flow should give each its own dispatch",
-                str(store.op.location),
+                store.op.location,
             )
     return [Sym(f"d{k}", extent) for k, extent in enumerate(shape)]
 

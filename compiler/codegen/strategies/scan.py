@@ -8,8 +8,8 @@ the finished vector.
 
 from __future__ import annotations
 
-from ...errors import CompileError
 from ...ir.core import Operation
+from ...ir.diagnostics import CompileError
 from .. import configure
 from ..configure import Band, VectorPlan
 from ..dispatch import DispatchGraph, KernelContext
@@ -41,9 +41,7 @@ class _ScanKernel:
         self.op: Operation = next(op for op in graph.ops if op.name == SCAN)
         for store in self.stores:
             if store.value.defining_op is not self.op:
-                raise CompileError(
-                    f"dispatch {graph.name} stores more than the results of its scan", str(store.op.location)
-                )
+                raise CompileError(f"dispatch {graph.name} stores more than the results of its scan", store.op.location)
         self.count = len(self.op.inputs)
         self.body = self.op.region.blocks[0]
         dim = self.op.dimension

@@ -8,8 +8,8 @@ original's storage, each workgroup first copies its part of the original.
 
 from __future__ import annotations
 
-from ...errors import CompileError
 from ...ir.core import Operation
+from ...ir.diagnostics import CompileError
 from .. import configure, indexing
 from ..configure import Band, VectorPlan
 from ..dispatch import LOAD, DispatchGraph, KernelContext
@@ -39,7 +39,7 @@ class _ScatterKernel:
         stores = result_stores(context)
         self.op: Operation = stores[0].value.defining_op
         if len(stores) != 1 or self.op is None or self.op.name != SCATTER:
-            raise CompileError(f"dispatch {graph.name} does more than store a scatter", str(graph.func.location))
+            raise CompileError(f"dispatch {graph.name} does more than store a scatter", graph.func.location)
         self.store: ResultStore = stores[0]
         self.dims: tuple[int, ...] = tuple(self.op.dimension_map)
         self._make_domain()

@@ -11,12 +11,16 @@ from ..dispatch import DispatchGraph
 from ..plan import Plan
 from ..structured import is_structured, structured
 from ..target import Target
-from . import contraction, elementwise, reduction, scan, scatter
+from . import contraction, elementwise, reduction, scan, scatter, sort
 
 Strategy = Callable[[DispatchGraph, Target], Plan]
 
 # Ops that have a strategy of their own.
-_ROOTS: dict[str, Strategy] = {scatter.SCATTER: scatter.build, scan.SCAN: scan.build}
+_ROOTS: dict[str, Strategy] = {
+    scatter.SCATTER: scatter.build,
+    scan.SCAN: scan.build,
+    sort.SORT: sort.build,
+}
 
 
 def select_strategy(graph: DispatchGraph) -> Strategy:

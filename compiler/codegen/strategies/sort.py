@@ -1,0 +1,173 @@
+"""Stable sorts of several tensors together along a dim.
+
+Enters: a dispatch with one iree_linalg_ext.sort whose results are stored. Leaves: for each row a merge sort from the
+bottom up, in the memory of the results. To merge two neighbouring runs, the left one is moved aside into local memory
+and merged back with the right one; if it does not fit, its blocks are merged one by one, the last first.
+"""
+
+from __future__ import annotations
+
+from ...ir.core import Operation
+from ...ir.diagnostics import CompileError
+from .. import configure
+from ..dispatch import DispatchGraph, KernelContext
+from ..elements import element_name
+from ..evaluate import Evaluator
+from ..indexing import Lanes, LaneScope, Sym, of
+from ..loops import BOOL, INDEX, Buffer, KernelBuilder, Value, storage_bytes
+from ..memory import load_at, store_at
+from ..nest import loop_nest, tile_ranges
+from ..plan import Plan, count_factors
+from ..stores import ResultStore, result_stores
+from ..survey import survey
+from ..target import Target
+
+SORT = "iree_linalg_ext.sort"
+_ASIDE_BYTES = 96 << 10
+
+
+def build(graph: DispatchGraph, target: Target) -> Plan:
+    """The kernel of a sort."""
+    return _SortKernel(graph, target).build()
+
+
+class _SortKernel:
+    def __init__(self, graph: DispatchGraph, target: Target):
+        self.graph, self.target = graph, target
+        self.builder = KernelBuilder(graph.name)
+        self.context = KernelContext(graph, self.builder)
+        self.op: Operation = next(op for op in graph.ops if op.name == SORT)
+        self.stores: dict[int, ResultStore] = {}
+        for store in result_stores(self.context):
+            if store.value.defining_op is not self.op:
+                raise CompileError(f"dispatch {graph.name} stores more than the results of its sort", store.op.location)
+            self.stores[store.value.index] = store
+        if len(self.stores) != len(self.op.results):
+            raise CompileError(f"dispatch {graph.name} does not store every result of its sort", self.op.location)
+        self.body = self.op.region.blocks[0]
+        shape = self.context.shape(self.op.outputs[0])
+        self.domain = [Sym(f"d{d}", extent) for d, extent in enumerate(shape)]
+        self.along = self.domain[self.op.dimension]
+        self.rows = [sym for sym in self.domain if sym is not self.along]
+        self.point = tuple([of(sym) for sym in self.domain])
+
+    def build(self) -> Plan:
+        builder = self.builder
+        if any(sym.extent == 0 for sym in self.domain):
+            return Plan(builder.finish(), [0])
+        found = survey(self.context, self.domain, self._copy)
+        bands = configure.bands_of(self.rows, found, builder)
+        extent = self.along.extent if self.along.extent.__class__ is int else 256
+        nanoseconds = (2.0 + found.cost) * extent * max(1, extent.bit_length())
+        tiles = configure.tile_bands(bands, nanoseconds, [1] * len(bands))
+        ranges = tile_ranges(builder, bands, tiles)
+        self._make_aside(extent)
+        loop_nest(LaneScope(builder, 1), bands, ranges, self._row)
+        return Plan(builder.finish(), count_factors(self.context, [b.extent for b in bands], tiles.sizes) or [1])
+
+    def _make_aside(self, extent: int) -> None:
+        """Local memory for a run, as many elements as fit, of every tensor."""
+        elems = [element_name(value.type) for value in self.op.outputs]
+        room = _ASIDE_BYTES // sum(map(storage_bytes, elems))
+        half = (extent + 1) // 2 if self.along.extent.__class__ is int else room
+        self.room = max(1, min(room, half))
+        self.aside: list[Buffer] = [self.builder.local(f"aside{k}", elem, self.room) for k, elem in enumerate(elems)]
+
+    def _copy(self, scope: LaneScope) -> None:
+        """One element from where it comes to where it is sorted."""
+        evaluator = Evaluator(self.context, scope)
+        values = [evaluator.value_at(value, self.point) for value in self.op.outputs]
+        for number, value in enumerate(values):
+            self.stores[number].store(scope, self.point, value)
+
+    # -- elements of the current row
+
+    def _at(self, scope: LaneScope, position: Value | int) -> LaneScope:
+        inner = scope.copy()
+        inner.bind(self.along, Lanes(position))
+        return inner
+
+    def _load(self, scope: LaneScope, position: Value | int) -> list[Value]:
+        inner = self._at(scope, position)
+        return [
+            load_at(inner, self.stores[k].buffer, self.stores[k].address(self.point), None)
+            for k in range(len(self.stores))
+        ]
+
+    def _store(self, scope: LaneScope, position: Value | int, values: list[Value]) -> None:
+        inner = self._at(scope, position)
+        for k, value in enumerate(values):
+            store_at(inner, self.stores[k].buffer, self.stores[k].address(self.point), value)
+
+    def _before(self, scope: LaneScope, x: list[Value], y: list[Value]) -> Value:
+        """Whether x comes before y."""
+        arguments = [value for pair in zip(x, y, strict=True) for value in pair]
+        values = dict(zip(self.body.arguments, arguments, strict=True))
+        return Evaluator(self.context, scope).run_body(self.body, values, [], None)[0]
+
+    # -- the sort
+
+    def _row(self, scope: LaneScope) -> None:
+        builder, extent = self.builder, self.along.extent
+        with builder.for_(0, extent, 1) as loop:
+            self._copy(self._at(scope, loop.index))
+        if extent.__class__ is int and extent < 2:
+            return
+        # Runs of 1, 2, 4, … elements; the width doubles while it is less than the row.
+        with builder.if_(self._less(1, extent)), builder.repeat([builder.index(1)]) as width:
+            (half,) = width.carried
+            whole = builder.add(half, half)
+            with builder.for_(0, builder.div(builder.add(extent, builder.sub(whole, 1)), whole)) as pair:
+                start = builder.mul(pair.index, whole)
+                middle = builder.add(start, half)
+                end = builder.min(builder.add(start, whole), extent)
+                with builder.if_(self._less(middle, end)):
+                    self._merge(scope, start, middle, end)
+            width.yield_(self._less(whole, extent), builder.index(whole))
+
+    def _less(self, x, y) -> Value:
+        builder = self.builder
+        return builder.op("arith.cmpi", (builder.index(x), builder.index(y)), BOOL, "slt")
+
+    def _merge(self, scope: LaneScope, start, middle, end) -> None:
+        """Merges the runs [start, middle) and [middle, end): blocks of the left one, the last first."""
+        builder = self.builder
+        with builder.repeat([builder.index(middle)]) as block:
+            (stop,) = block.carried
+            first = self._larger(builder.sub(stop, self.room), start)
+            self._merge_block(scope, first, stop, end)
+            block.yield_(self._less(start, first), builder.index(first))
+
+    def _larger(self, x, y) -> Value:
+        builder = self.builder
+        return builder.op("arith.maxsi", (builder.index(x), builder.index(y)), INDEX)
+
+    def _merge_block(self, scope: LaneScope, first, stop, end) -> None:
+        """Merges [first, stop), which fits beside, with the sorted [stop, end). What is left of the right side when the
+        left side is used up is in its place already."""
+        builder = self.builder
+        count = builder.sub(stop, first)
+        with builder.for_(0, count) as loop:
+            values = self._load(scope, builder.add(first, loop.index))
+            for buffer, value in zip(self.aside, values, strict=True):
+                builder.store(value, buffer, loop.index)
+        last = builder.sub(end, 1)
+        left = [builder.load(buffer, 0, 0, 1) for buffer in self.aside]
+        right = self._load(scope, stop)
+        state = [builder.index(first), builder.index(0), builder.index(stop), *left, *right]
+        with builder.repeat(state) as loop:
+            target, i, j = loop.carried[:3]
+            left, right = loop.carried[3 : 3 + len(left)], loop.carried[3 + len(left) :]
+            # The right element goes first only if it really comes before: equal ones keep their order.
+            takes_right = builder.op("arith.andi", (self._less(j, end), self._before(scope, right, left)), BOOL)
+            chosen = [builder.select(takes_right, r, v) for v, r in zip(left, right, strict=True)]
+            self._store(scope, target, chosen)
+            step = builder.op("arith.extui", (takes_right,), INDEX)
+            j = builder.add(j, step)
+            i = builder.add(i, builder.sub(1, step))
+            # Both sides are loaded again where they are now; past the end the value is not used.
+            in_left = builder.min(i, builder.sub(count, 1))
+            left = [builder.load(buffer, in_left, 0, 1) for buffer in self.aside]
+            right = self._load(scope, builder.min(j, last))
+            again = self._less(i, count)
+            loop.yield_(again, builder.index(builder.add(target, 1)), builder.index(i), builder.index(j), *left, *right)
