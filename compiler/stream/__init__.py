@@ -27,5 +27,10 @@ register_passes(
         "iree-stream-propagate-timepoints": "pyiree.compiler.stream.propagate_timepoints",
         "iree-stream-materialize-builtins": "pyiree.compiler.stream.materialize_builtins",
         "iree-stream-verify-lowering-to-async": "pyiree.compiler.stream.verify_lowering",
+        "iree-stream-schedule-allocation": "pyiree.compiler.stream.schedule_allocation",
+        "iree-stream-layout-slices": "pyiree.compiler.stream.layout_slices",
+        "iree-stream-verify-lowering-to-cmd": "pyiree.compiler.stream.verify_lowering",
+        "iree-stream-convert-scf-to-cf": "pyiree.compiler.stream.convert_scf_to_cf",
+        "iree-stream-pack-dispatch-operands": "pyiree.compiler.stream.pack_dispatch_operands",
     }
 )

@@ -33,4 +33,23 @@ ASYNC_PASSES = (
     "iree-stream-verify-lowering-to-async",
 )
 
-PASSES = ASYNC_PASSES
+#: From the async level to commands on allocated memory.
+CMD_PASSES = (
+    # Memory: results and slabs of transients are allocated, slices get offsets.
+    "iree-stream-schedule-allocation",
+    "canonicalize",
+    "iree-stream-layout-slices",
+    "canonicalize",
+    "cse",
+    "iree-stream-verify-lowering-to-cmd",
+    # From here on the host program is blocks and branches.
+    "iree-stream-convert-scf-to-cf",
+    "canonicalize",
+    "cse",
+    # Dispatch functions take words of 32 bits.
+    "iree-stream-pack-dispatch-operands",
+    "canonicalize",
+    "cse",
+)
+
+PASSES = ASYNC_PASSES + CMD_PASSES

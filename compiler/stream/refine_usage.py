@@ -17,7 +17,7 @@ from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.ir.types import FunctionType
 from pyiree.compiler.stream.analysis.resource_usage import ResourceUsageAnalysis
 from pyiree.compiler.stream.ops import AsyncCastOp, AsyncTransferOp
-from pyiree.compiler.stream.types import CONSTANT, STAGING, UNKNOWN, is_resource
+from pyiree.compiler.stream.types import CONSTANT, UNKNOWN, is_resource
 
 
 @register_pass("iree-stream-refine-usage")
@@ -50,7 +50,7 @@ def _remove_casts(host: Operation) -> None:
         if (isinstance(op, AsyncCastOp) and op.source.type is op.result.type) or (
             isinstance(op, AsyncTransferOp)
             and op.source.type is op.result.type
-            and op.source.type.lifetime in (CONSTANT, STAGING)  # type: ignore[attr-defined]
+            and op.source.type.lifetime == CONSTANT  # type: ignore[attr-defined]
             and ResourceUsageAnalysis.is_same_place(op)
         ):
             op.replace_all_uses_with([op.source])

@@ -3,6 +3,7 @@
 iree-stream-verify-lowering-to-tensors          no tensor is left on the host, all work is `stream.tensor.*`
 iree-stream-verify-lowering-to-async-resources  tensors are bytes: no `stream.tensor.*` but imports and exports
 iree-stream-verify-lowering-to-async            every lifetime is known, and work stands in execution regions
+iree-stream-verify-lowering-to-cmd              all memory is allocated: no `stream.async.*`, regions hold commands only
 """
 
 from __future__ import annotations
@@ -66,3 +67,17 @@ def verify_lowering_to_async(module: Operation, context: PassContext) -> None:
         for value in _values(op):
             if is_resource(value.type) and value.type.lifetime == UNKNOWN:  # type: ignore[attr-defined]
                 raise CompileError(f"'{op.name}' has a resource of unknown lifetime", op.location)
+
+
+@register_pass("iree-stream-verify-lowering-to-cmd")
+def verify_lowering_to_cmd(module: Operation, context: PassContext) -> None:
+    """Checks that all work became commands."""
+    for op in host_ops(module):
+        if op.name.startswith("stream.async."):
+            raise CompileError(f"'{op.name}' was not turned into commands", op.location)
+        if isinstance(op, ops.ResourcePackOp | ops.ResourceConstantsOp):
+            raise CompileError(f"'{op.name}' was not resolved", op.location)
+        if isinstance(op, ops.CmdExecuteOp):
+            for command in op.body.walk():
+                if not command.name.startswith("stream.cmd.") and not isinstance(command, ops.YieldOp):
+                    raise CompileError(f"'{command.name}' is no command", command.location)

@@ -19,6 +19,8 @@ from pyiree.compiler.stream.types import is_resource
 
 DEFAULT_AFFINITY = "stream.affinity.default"
 AFFINITY = "stream.affinity"
+#: What comes in and goes out is on the default device unless it says otherwise.
+_BOUNDARY = ("hal.tensor.import", "hal.tensor.export")
 
 
 def carries_data(type: Type) -> bool:
@@ -50,14 +52,16 @@ class AffinityAnalysis:
         self._module = module
         self._values: dict[Value, Attribute] = {}
         self._symbols = SymbolTable(module)
-        ops = [op for op in module.walk() if any(carries_data(v.type) for v in (*op.operands, *op.results))]
-        if any(self._pinned(op) is not None for op in ops):
+        if any(explicit_affinity(op) is not None for op in module.walk()):
+            ops = [op for op in module.walk() if any(carries_data(v.type) for v in (*op.operands, *op.results))]
             self._settle(ops)
 
     def _pinned(self, op: Operation) -> Attribute | None:
         found = explicit_affinity(op)
         if found is None and op.name == "util.global.load":
             found = self.of_global(op.properties["global"].root)  # type: ignore[attr-defined]
+        elif found is None and op.name in _BOUNDARY:
+            found = default_affinity(op)
         return found
 
     def of_global(self, name: str) -> Attribute | None:
@@ -98,7 +102,8 @@ class AffinityAnalysis:
         for result in op.results:
             if result not in self._values and carries_data(result.type):
                 for user in result.users:
-                    changed |= self._set(result, self._pinned(user) or self._first_operand(user))
+                    if user.name != "flow.tensor.transfer":
+                        changed |= self._set(result, self._pinned(user) or self._first_operand(user))
         return changed
 
     def _first_operand(self, op: Operation) -> Attribute | None:

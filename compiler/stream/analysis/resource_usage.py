@@ -5,7 +5,7 @@ globals, staging memory). Leaves: a lifetime for each value.
 
 Values share memory, and so a lifetime, when one is tied to the other or handed on by control flow, a call or a global.
 A transfer separates them: it may copy. Contents of constants that are only read on the device where they are stay
-constant behind a transfer, and a slice made only for the host is made in staging memory; the transfer then goes.
+constant behind a transfer, which then goes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pyiree.compiler.dialects.arith import SelectOp
 from pyiree.compiler.ir.core import Operation, OpResult, Value
 from pyiree.compiler.ir.symbol_table import SymbolTable
 from pyiree.compiler.stream.interfaces import access_ranges, is_streamable, tied_results
-from pyiree.compiler.stream.ops import AsyncSliceOp, AsyncTransferOp
+from pyiree.compiler.stream.ops import AsyncTransferOp
 from pyiree.compiler.stream.types import CONSTANT, EXTERNAL, STAGING, TRANSIENT, UNKNOWN, VARIABLE, is_resource
 
 #: Of several lifetimes that names of one memory have, the first one here is that of the memory.
@@ -115,7 +115,7 @@ class ResourceUsageAnalysis:
                     open_groups.remove(group)
                     progress = True
         for group in open_groups:
-            self._set(group, STAGING if self._is_made_for_host(group) else TRANSIENT)
+            self._set(group, TRANSIENT)
 
     def _set(self, group: list[Value], lifetime: str) -> None:
         self._lifetimes.update(dict.fromkeys(group, lifetime))
@@ -128,21 +128,6 @@ class ResourceUsageAnalysis:
             and all(isinstance(op, AsyncTransferOp) and self.is_same_place(op) for op in makers)
             and all(self._lifetimes.get(op.source) == CONSTANT for op in makers)  # type: ignore[attr-defined]
             and written.isdisjoint(group)
-        )
-
-    def _is_made_for_host(self, group: list[Value]) -> bool:
-        """Whether a slice is made only to be read by the host: then it is made in memory that the host can read.
-
-        (A dispatch may not write staging memory.)
-        """
-        if len(group) != 1 or not group[0].has_one_use:
-            return False
-        user = group[0].users[0]
-        return (
-            isinstance(user, AsyncTransferOp)
-            and self.is_same_place(user)
-            and user.result.type.lifetime == STAGING
-            and isinstance(group[0].defining_op, AsyncSliceOp)
         )
 
     @staticmethod
