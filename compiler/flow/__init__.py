@@ -12,6 +12,7 @@ register_passes(
         "iree-hal-assign-target-devices": "pyiree.compiler.flow.assign_target_devices",
         "iree-dispatch-creation-form-dispatch-regions": "pyiree.compiler.flow.form_dispatch_regions",
         "iree-flow-outline-dispatch-regions": "pyiree.compiler.flow.outline_dispatch_regions",
+        "pyiree-flow-materialize-host-scalars": "pyiree.compiler.flow.materialize_host_scalars",
         "iree-flow-deduplicate-executables": "pyiree.compiler.flow.deduplicate_executables",
         "iree-util-outline-constants": "pyiree.compiler.flow.outline_constants",
         "iree-flow-verify": "pyiree.compiler.flow.verify_flow",

@@ -322,5 +322,6 @@ def is_copied(op: Operation) -> bool:
     if op.name == "tensor.empty":
         return True
     if op.name == "linalg.fill":
-        return all(v.defining_op is not None and is_copied(v.defining_op) for v in op.operands)
+        target = op.operands[1].defining_op
+        return target is not None and is_copied(target)
     return False

@@ -3,6 +3,7 @@
 PASSES = (
     "iree-abi-wrap-entry-points",
     "iree-hal-assign-target-devices",
+    "pyiree-flow-materialize-host-scalars",
     "canonicalize",
     "cse",
     "iree-dispatch-creation-form-dispatch-regions",
