@@ -1,7 +1,8 @@
 """iree-stream-refine-usage: every resource gets its lifetime.
 
 Before: `!stream.resource<*>`, joined to known lifetimes by casts and transfers.
-After:  no `*`; casts are gone, and so are transfers that change nothing.
+After:  no `*`; casts are gone, and so are transfers that change nothing. Slices stay within a lifetime; one into
+        another is an allocation and a copy.
 
     %1 = stream.async.cast %0 : !stream.resource<external>{%s} -> !stream.resource<*>{%s}
     %2 = stream.async.dispatch @e::@f(%1…) : … -> !stream.resource<*>{%s}
@@ -11,12 +12,15 @@ After:  no `*`; casts are gone, and so are transfers that change nothing.
 
 from __future__ import annotations
 
+from pyiree.compiler.dialects.arith import ConstantOp
 from pyiree.compiler.dialects.util import FuncOp, ReturnOp
+from pyiree.compiler.ir.attributes import IntegerAttr
+from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import Operation
 from pyiree.compiler.ir.passes import PassContext, register_pass
-from pyiree.compiler.ir.types import FunctionType
+from pyiree.compiler.ir.types import FunctionType, index
 from pyiree.compiler.stream.analysis.resource_usage import ResourceUsageAnalysis
-from pyiree.compiler.stream.ops import AsyncCastOp, AsyncTransferOp
+from pyiree.compiler.stream.ops import AsyncAllocaOp, AsyncCastOp, AsyncCopyOp, AsyncSliceOp, AsyncTransferOp
 from pyiree.compiler.stream.types import CONSTANT, UNKNOWN, is_resource
 
 
@@ -29,6 +33,7 @@ def refine_usage(module: Operation, context: PassContext) -> None:
         _retype(host, usage)
     for host in hosts:
         _remove_casts(host)
+        _split_slices(host)
 
 
 def _retype(host: Operation, usage: ResourceUsageAnalysis) -> None:
@@ -55,3 +60,19 @@ def _remove_casts(host: Operation) -> None:
         ):
             op.replace_all_uses_with([op.source])
             op.erase()
+
+
+def _split_slices(host: Operation) -> None:
+    """A slice into memory of another lifetime is a copy into new memory."""
+    for op in list(host.walk_type(AsyncSliceOp)):
+        if op.source.type is op.result.type:
+            continue
+        builder = Builder.before(op)
+        zero = builder.insert(ConstantOp(IntegerAttr(0, index))).result
+        size = op.result_size
+        target = builder.insert(AsyncAllocaOp(size, op.affinity, result=op.result.type)).result
+        copy = AsyncCopyOp(
+            target, size, zero, size, op.source, op.source_size, op.source_offset, op.source_end, size, op.affinity
+        )
+        op.replace_all_uses_with(builder.insert(copy))
+        op.erase()
