@@ -1,11 +1,13 @@
-"""Calls: functions of the module are inlined, composites are their decomposition, annotations are the identity."""
+"""Calls: functions of the module are inlined, composites are their decomposition, annotations are the identity;
+there is one device, number 0."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from pyiree.compiler.input.converter import Converter, converts
-from pyiree.compiler.input.values import Lazy
+from pyiree.compiler.input.values import Lazy, Uniform
+from pyiree.compiler.ir.attributes import IntegerAttr
 
 #: Custom calls that only say where values live or how they are laid out.
 ANNOTATIONS = frozenset(
@@ -21,6 +23,12 @@ def _call(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
 @converts("stablehlo.composite")
 def _composite(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     return c.call(op.attributes["decomposition"].value, operands)
+
+
+@converts("stablehlo.partition_id", "stablehlo.replica_id")
+def _device_number(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    result = c.result_shaped(op)
+    return [Uniform(result, IntegerAttr(0, result.element.type))]
 
 
 @converts("stablehlo.custom_call")

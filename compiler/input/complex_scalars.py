@@ -185,6 +185,18 @@ def _compare(c: Converter, args: list, elements: list, result: Element, op: Any)
     raise emitter.unsupported(op, f"{direction} of complex numbers")
 
 
+@_lowers("stablehlo.maximum", "stablehlo.minimum")
+def _extreme(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    """By the real parts, then by the imaginary ones."""
+    emitter = c.emitter
+    x, y = Parts.of(c, args[0]), Parts.of(c, args[1])
+    better = "ogt" if op.name == "stablehlo.maximum" else "olt"
+    tied = emitter.binary(
+        "arith.andi", emitter.cmpf("oeq", x.re, y.re), emitter.cmpf(better, x.im, y.im)
+    )
+    return emitter.select(emitter.binary("arith.ori", emitter.cmpf(better, x.re, y.re), tied), args[0], args[1])
+
+
 @_lowers("stablehlo.convert")
 def _convert(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
     return convert_complex(c, args[0], elements[0], result)

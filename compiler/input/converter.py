@@ -345,6 +345,8 @@ class Converter:
     def _materialize(self, lazy: Uniform | Iota | View) -> Value:
         emitter, shaped = self.emitter, lazy.shaped
         rank = len(shaped.shape)
+        if 0 in shaped.shape:
+            return emitter.empty(shaped.type)
         if isinstance(lazy, Uniform):
             if lazy.attribute is not None:
                 return emitter.constant(splat_of(shaped.type, lazy.attribute))

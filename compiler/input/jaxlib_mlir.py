@@ -144,7 +144,7 @@ def _register_passes() -> None:
 
 @functools.cache
 def expand_scalar(op: str, operand_types: tuple[str, ...], result_type: str) -> Any:
-    """A module of one function of rank-0 tensors: an op of CHLO, or on complex numbers, written out in simpler StableHLO.
+    """A module of one function of rank-0 tensors: an op of CHLO, or on complex numbers, in simpler StableHLO.
 
     The types are element types in MLIR's spelling.
     """

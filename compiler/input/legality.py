@@ -16,7 +16,6 @@ from pyiree.compiler.input.import_mlir import SourceReader
 #: What to do about ops that have no conversion.
 ADVICE = {
     "stablehlo.custom_call": "call it outside of the compiled function",
-    "stablehlo.fft": "transform outside of the compiled function",
     "stablehlo.rng_bit_generator": "use JAX's default threefry keys (jax.random.key(seed))",
     "stablehlo.rng": "use jax.random",
     "stablehlo.cholesky": "factorize outside of the compiled function",

@@ -136,24 +136,31 @@ class _Scatter:
 
     def _emit(self, updates: Value, numbers: Value, count: int, original: Value) -> Value:
         c = self.c
-        emitter = c.emitter
-        column = reshape(c, numbers, (count, 1))
-        block = Block([updates.type.element_type, original.type.element_type])  # type: ignore[attr-defined]
-        with emitter.inside(block):
-            update, old = block.arguments
-            combined = c.scalar_block(self.op.regions[0].blocks[0], [old, update])
-            emitter.emit("iree_linalg_ext.yield", combined, ())
         unique = self.op.attributes["unique_indices"].value if "unique_indices" in self.op.attributes else False
-        properties = {"dimension_map": int_array([0]), "unique_indices": bool_attr(unique)}
-        scattered = emitter.emit(
-            "iree_linalg_ext.scatter",
-            (updates, column, original),
-            (original.type,),
-            properties,
-            (Region(block),),
-            (2, 1),
-        )
-        return reshape(c, scattered.results[0], self.shape)
+        body = self.op.regions[0].blocks[0]
+        scattered = scatter_rows(c, updates, reshape(c, numbers, (count, 1)), original, body, unique)
+        return reshape(c, scattered, self.shape)
+
+
+def scatter_rows(
+    c: Converter, updates: Value, column: Value, original: Value, body: Any, unique: bool = False
+) -> Value:
+    """`iree_linalg_ext.scatter` of rows by their numbers; the StableHLO body gets the old value first."""
+    emitter = c.emitter
+    block = Block([updates.type.element_type, original.type.element_type])  # type: ignore[attr-defined]
+    with emitter.inside(block):
+        update, old = block.arguments
+        emitter.emit("iree_linalg_ext.yield", c.scalar_block(body, [old, update]), ())
+    properties = {"dimension_map": int_array([0]), "unique_indices": bool_attr(unique)}
+    scattered = emitter.emit(
+        "iree_linalg_ext.scatter",
+        (updates, column, original),
+        (original.type,),
+        properties,
+        (Region(block),),
+        (2, 1),
+    )
+    return scattered.results[0]
 
 
 def _plus(c: Converter, x: Value | None, y: Value) -> Value:

@@ -108,6 +108,10 @@ REDUCTIONS = {
         lambda x: (jnp.cumsum(x, 1), lax.cumsum(x, 0, reverse=True), lax.cummax(x, 1), lax.cumlogsumexp(x, 0)),
         (_f32(5, 9),),
     ),
+    "pooling_gradient": (
+        jax.grad(lambda x: (lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME") ** 2).sum()),
+        (_f32(1, 7, 8, 2),),
+    ),
     "windows": (
         lambda x: (
             lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID"),
@@ -178,7 +182,35 @@ CONTROL = {
     ),
 }
 
+def _c64(*shape):
+    return (_f32(*shape) + 1j * _f32(*shape)).astype(np.complex64)
+
+
+_COMPLEX_EDGES = np.array([0, 1, 1j, -1j, 3e20 + 1e20j, 1e-20 + 1e-20j, -2 + 0.5j], np.complex64)
+
+COMPLEX = {
+    "arithmetic": (
+        lambda x, y: (x + y, x - y, x * y, x / y, -x, jnp.abs(x), x.real, x.imag.sum()),
+        (_c64(3, 4), _c64(3, 4)),
+    ),
+    "magnitudes": (lambda x: (jnp.abs(x), jnp.sign(x), x == 0, x != 1j, x / (x + 2)), (_COMPLEX_EDGES,)),
+    "functions": (
+        lambda x: (jnp.exp(x), jnp.log(x), jnp.sqrt(x), jnp.sin(x), jnp.cos(x), jnp.tan(x), jnp.tanh(x), x**2.5),
+        (_c64(12),),
+    ),
+    "sums": (lambda x, y: (x.sum(), x.mean(0), x @ y, x.conj().T), (_c64(3, 4), _c64(4, 5))),
+}
+
+FOURIER = {
+    "short": (lambda x: (jnp.fft.fft(x), jnp.fft.ifft(x), jnp.fft.rfft(x.real)), (_c64(3, 12),)),
+    "long": (lambda x: (jnp.fft.fft(x), jnp.fft.irfft(x)), (_c64(2, 192),)),
+    "planes": (lambda x: (jnp.fft.fft2(x), jnp.fft.rfft2(x.real), jnp.fft.irfft2(x)), (_c64(6, 10),)),
+    "primes": (lambda x: jnp.fft.fft(x), (_c64(101),)),
+}
+
 FAMILIES = {
+    "complex": COMPLEX,
+    "fourier": FOURIER,
     "elementwise": ELEMENTWISE,
     "shapes": SHAPES,
     "reductions": REDUCTIONS,
