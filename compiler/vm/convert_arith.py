@@ -1,8 +1,8 @@
 """arith and math → vm.
 
-Enters: arith and math ops on scalars. Leaves: ops of the same meaning, with the differences between the two made up for:
-narrow integers are brought to 32 bits where the upper bits count, shift amounts have 32 bits, conversions to integers
-cut instead of rounding. Float ops whose results would differ (`remf`, `minimumf`, …) have no conversion.
+Enters: arith and math ops on scalars. Leaves: ops of the same meaning; the differences between the two are made up
+for: narrow integers are brought to 32 bits where the upper bits count, shift amounts have 32 bits, conversions to
+integers cut instead of rounding. Float ops whose results would differ (`remf`, `minimumf`, …) have no conversion.
 """
 
 from __future__ import annotations

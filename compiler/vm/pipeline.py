@@ -20,14 +20,16 @@ PASSES = (
     "iree-vm-verify",
 )
 
-#: For a module that was written by hand; each leaves alone what the phase has made.
-SERIALIZATION_PASSES = (
-    "iree-vm-hoist-inlined-rodata",
-    "iree-vm-global-initialization",
-    "iree-vm-expand-pseudo-ops",
-    "iree-vm-annotate-functions",
-    "iree-vm-convert-to-yieldable-calls",
-    "iree-vm-drop-optimization-barriers",
-    "iree-vm-materialize-ref-discards",
-    "iree-vm-verify",
+#: For a module that was written by hand; each leaves alone what the phase has made. The module may be the root itself.
+SERIALIZATION_PIPELINE = (
+    "any("
+    "iree-vm-hoist-inlined-rodata,"
+    "iree-vm-global-initialization,"
+    "iree-vm-expand-pseudo-ops,"
+    "iree-vm-annotate-functions,"
+    "iree-vm-convert-to-yieldable-calls,"
+    "iree-vm-drop-optimization-barriers,"
+    "iree-vm-materialize-ref-discards,"
+    "iree-vm-verify"
+    ")"
 )

@@ -15,8 +15,7 @@ _SHOWN = 20
 
 def sanitize_symbol(name: str) -> str:
     """A name with everything but letters, digits and underscores replaced."""
-    text = "".join([c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name])
-    return text
+    return "".join([c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name])
 
 
 def string_segment_name(text: str) -> str:

@@ -17,7 +17,7 @@ from pyiree.compiler.vm.debug_database import debug_database
 from pyiree.compiler.vm.encode_bytecode import FunctionCode, encode_function
 from pyiree.compiler.vm.ops import FuncOp, ImportOp, ModuleOp, RodataOp
 from pyiree.compiler.vm.ordinal_allocation import Ordinals
-from pyiree.compiler.vm.pipeline import SERIALIZATION_PASSES
+from pyiree.compiler.vm.pipeline import SERIALIZATION_PIPELINE
 from pyiree.compiler.vm.rodata_bytes import rodata_bytes
 from pyiree.compiler.vm.types import value_code
 from pyiree.runtime.vmfb import archive, isa, schema
@@ -38,7 +38,7 @@ def serialize(
 
 def module_def(module: Operation, context: PassContext, *, debug_info: bool = False) -> schema.ModuleDef:
     """The tables of a module's file."""
-    PassManager(SERIALIZATION_PASSES).run(module, context)
+    PassManager(SERIALIZATION_PIPELINE).run(module, context)
     found = list(module.walk_type(ModuleOp))
     if len(found) != 1:
         raise CompileError(f"a file holds one vm.module, and here are {len(found)}", module.location)
