@@ -50,6 +50,8 @@ class Reducer:
 
     numbers: tuple[int, ...]
     any_order = True
+    group = 1
+    """How many elements it likes to take at once."""
     long_sum = False
 
     def inputs(self) -> Sequence[Value] | None:
@@ -61,6 +63,12 @@ class Reducer:
 
     def take(self, state: State, inputs: list[LoopValue], step: Step) -> State:
         raise NotImplementedError
+
+    def take_all(self, state: State, steps: list[tuple[list[LoopValue], Step]]) -> State:
+        """Several elements that go into one state, in order."""
+        for inputs, step in steps:
+            state = self.take(state, inputs, step)
+        return state
 
     def join(self, x: State, y: State) -> State:
         raise NotImplementedError
@@ -182,8 +190,11 @@ class OperationReducer(Reducer):
 class ExtremumReducer(Reducer):
     """maximumf or minimumf: a plain compare and select beside a sticky mask of lanes that met a NaN.
 
-    That is several times faster than an operation that orders NaN and zeros in every step.
+    That is several times faster than an operation that orders NaN and zeros in every step. Two elements need one
+    test for NaN: a processor has few masks in flight.
     """
+
+    group = 2
 
     def __init__(self, builder: KernelBuilder, number: int, name: str, value: Value, elem: str):
         self.builder = builder
@@ -209,14 +220,26 @@ class ExtremumReducer(Reducer):
         holds = self.builder.op("arith.cmpf", (x, y), vector("i1", x.lanes), predicate)
         return self.builder.select(holds, x, y)
 
-    def take(self, state: State, inputs: list[LoopValue], step: Step) -> State:
-        builder = self.builder
-        lanes = state[0].lanes
-        value = builder.splat(inputs[0], lanes)
+    def take(self, state: State, inputs: list[LoopValue], step: Step | None) -> State:
+        value = self._wide(inputs[0], state[0].lanes)
+        return self._joined(state, value, value, value)
+
+    def take_all(self, state: State, steps: list[tuple[list[LoopValue], Step]]) -> State:
+        values = [self._wide(inputs[0], state[0].lanes) for inputs, _ in steps]
+        for x, y in zip(values[::2], values[1::2]):
+            state = self._joined(state, self._better(x, y), x, y)
+        return self._joined(state, values[-1], values[-1], values[-1]) if len(values) % 2 else state
+
+    def _wide(self, value: LoopValue, lanes: int) -> LoopValue:
+        value = self.builder.splat(value, lanes)
         if self.state_elem != self.elem:
-            value = builder.op("arith.extf", (value,), vector(self.state_elem, lanes))
-        nan = builder.op("arith.cmpf", (value, value), state[1].type, "uno")
-        return [self._better(value, state[0]), builder.op("arith.ori", (state[1], nan), nan.type)]
+            value = self.builder.op("arith.extf", (value,), vector(self.state_elem, lanes))
+        return value
+
+    def _joined(self, state: State, best: LoopValue, x: LoopValue, y: LoopValue) -> State:
+        """The state with the better of x and y; a NaN in either is noted."""
+        nan = self.builder.op("arith.cmpf", (x, y), state[1].type, "uno")
+        return [self._better(best, state[0]), self.builder.op("arith.ori", (state[1], nan), nan.type)]
 
     def join(self, x: State, y: State) -> State:
         return [self._better(x[0], y[0]), self.builder.op("arith.ori", (x[1], y[1]), x[1].type)]

@@ -138,6 +138,9 @@ class StageLoops:
             for reduction in stage.reductions
             for reducer in reducers_of(self.builder, reduction.view)
         ]
+        # Each accumulator takes `group` elements at once.
+        self.group = max([reducer.group for _, _, reducer in self.reducers]) if stage.any_order else 1
+        self.unroll *= self.group
         self.ranges = [whole_range(band) for band in stage.bands]
         self.chunk_level, self.chunk = self._chunking()
 
@@ -187,7 +190,7 @@ class StageLoops:
     def _level(self, level: int, state: list[State], scopes: list[LaneScope], totals: bool) -> list[State]:
         """The loops from `level` on. `totals` says that the state is the long form of chunk totals."""
         if level == len(self.ranges):
-            return self._take(state, scopes)
+            return self._take(state, [scopes])
         if totals and level > self.chunk_level:
             inner = [r.begin_chunk(s) for (_, _, r), s in zip(self.reducers, state, strict=True)]
             inner = self._level(level, inner, scopes, False)
@@ -257,18 +260,20 @@ class StageLoops:
     def _part(self, part, state: list[State], scopes: list[LaneScope]) -> list[State]:
         builder = self.builder
         band = self.stage.bands[-1]
+        group = self.group if part.vectors % self.group == 0 else 1
         # The first accumulator goes on with the state; the others begin empty and join it at the end.
-        fresh = [[r.begin(self.lanes) for _, _, r in self.reducers] for _ in range(part.vectors - 1)]
-        accumulators = [state, *fresh]
+        others = part.vectors // group - 1
+        accumulators = [state, *[[r.begin(self.lanes) for _, _, r in self.reducers] for _ in range(others)]]
         carried = [v for accumulator in accumulators for v in _flat(accumulator)]
         with builder.for_(part.start, part.stop, part.step, carried) as loop:
             width = len(_flat(state))
             following: list[LoopValue] = []
-            steps = self._step_scopes(part, loop.index, scopes, band)
-            for number, step_scopes in enumerate(steps):
+            steps = list(self._step_scopes(part, loop.index, scopes, band))
+            for number in range(len(accumulators)):
                 old = _shaped(loop.carried[number * width : (number + 1) * width], state)
-                new = self._take(old, step_scopes)
-                valid = self._valid_lanes(part, step_scopes)
+                taken = steps[number * group : (number + 1) * group]
+                new = self._take(old, taken)
+                valid = self._valid_lanes(part, taken[0])
                 if valid is not None:
                     new = [
                         [builder.select(valid, n, o) for n, o in zip(ns, os, strict=True)]
@@ -276,8 +281,9 @@ class StageLoops:
                     ]
                 following += _flat(new)
             loop.yield_(*following)
-        results = [_shaped(loop.results[k * width : (k + 1) * width], state) for k in range(part.vectors)]
-        return self._joined(results)
+        return self._joined(
+            [_shaped(loop.results[k * width : (k + 1) * width], state) for k in range(len(accumulators))]
+        )
 
     def _valid_lanes(self, part, scopes: list[LaneScope]) -> LoopValue | None:
         """The lanes of the accumulators that a step may change, or None for all."""
@@ -304,19 +310,24 @@ class StageLoops:
             ] + accumulators[len(accumulators) - half : half]
         return accumulators[0]
 
-    def _take(self, state: list[State], scopes: list[LaneScope]) -> list[State]:
-        """One step for every row."""
-        evaluators = {id(row): row.evaluator(scope) for row, scope in zip(self.rows, scopes, strict=True)}
+    def _take(self, state: list[State], steps: list[list[LaneScope]]) -> list[State]:
+        """Some steps for every row; a step has a scope for each row."""
+        evaluators = [
+            {id(row): row.evaluator(scope) for row, scope in zip(self.rows, scopes, strict=True)} for scopes in steps
+        ]
         result = []
         for (row, reduction, reducer), old in zip(self.reducers, state, strict=True):
-            evaluator = evaluators[id(row)]
-            step = Step(evaluator, reduction.loops)
-            wanted = reducer.inputs()
-            inputs = evaluator.step_inputs(reduction.view, reduction.loops, wanted) if wanted != () else []
-            result.append(reducer.take(old, inputs, step))
-        for row in self.rows:
-            for kept in self.kept:
-                self.memory.store(kept, row.number, row.scope.lanes, evaluators[id(row)])
+            taken = []
+            for step_evaluators in evaluators:
+                evaluator = step_evaluators[id(row)]
+                wanted = reducer.inputs()
+                inputs = evaluator.step_inputs(reduction.view, reduction.loops, wanted) if wanted != () else []
+                taken.append((inputs, Step(evaluator, reduction.loops)))
+            result.append(reducer.take_all(old, taken))
+        for step_evaluators in evaluators:
+            for row in self.rows:
+                for kept in self.kept:
+                    self.memory.store(kept, row.number, row.scope.lanes, step_evaluators[id(row)])
         return result
 
 
