@@ -178,6 +178,14 @@ class _Image:
         inside = any(s.address <= address and address + size <= s.address + s.size for s in self.loads)
         self._require(inside, f"{what} lies outside of the segments")
 
+    def _in_pages(self, address: int, size: int, what: str) -> None:
+        """The range must lie in the pages of one loadable segment; linkers round it up to whole pages."""
+        page = mmap.PAGESIZE
+        inside = any(
+            s.address <= address and address + size <= -(-(s.address + s.size) // page) * page for s in self.loads
+        )
+        self._require(inside, f"{what} lies outside of the segments")
+
     def load(self) -> LoadedElf:
         base = _libc.mmap(None, self.span, mmap.PROT_READ | mmap.PROT_WRITE, 0x22, -1, 0)
         if base in (None, ctypes.c_void_p(-1).value):
@@ -291,7 +299,7 @@ class _Image:
                 code.append((base + segment.address, base + segment.address + segment.size))
         for segment in self.segments:
             if segment.kind == _PT_GNU_RELRO and segment.size:
-                self._in_memory(segment.address, segment.size, "the RELRO range")
+                self._in_pages(segment.address, segment.size, "the RELRO range")
                 start, end = segment.address // page * page, (segment.address + segment.size) // page * page
                 if end > start:
                     self._set_protection(base + start, end - start, mmap.PROT_READ)
