@@ -135,6 +135,9 @@ class DeviceArray:
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)  # kDLCPU
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DeviceArray.from_numpy, (np.asarray(self),)
+
     def _number(self) -> Any:
         if self.size != 1:
             raise TypeError(f"only an array of one element is a number, not one of shape {self.shape}")

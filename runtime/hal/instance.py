@@ -375,7 +375,6 @@ def choose_grains(instance, threads):
             worth = hal.CLAIM_NANOSECONDS // load_i64(cost)
             share = (tiles + threads - 1) // threads
             grain = worth if worth < share else share
-            grain = grain if grain < fair or grain * load_i64(cost) < hal.CLAIM_NANOSECONDS else fair
         elif fair > 16:
             grain = fair // 4
         if load_i64(work + task.WORK_FLAGS) & task.WORK_SEQUENTIAL:

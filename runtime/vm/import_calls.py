@@ -27,6 +27,7 @@ from pyiree.runtime.vm.registers import (
 
 OK = objects.OK
 KIND_64, KIND_REF, KIND_SPAN = layout.KIND_64, layout.KIND_REF, layout.KIND_SPAN
+KEPT_BYTES = 32  # of the results, zero at the first call, in which an import may keep its state while suspended
 NEEDS_PYTHON = -2  # beside the statuses of an import call: Python is to perform it
 
 
@@ -93,6 +94,7 @@ def call_import(invocation, frame, ordinal, segments, operands, results):
     count = load_u16(operands - 2)
     slots = frame + load_i64(load_i64(frame + layout.FRAME_FUNCTION) + layout.FUNCTION_FRAME_BYTES)
     result_bytes = 8 * load_i64(record + layout.IMPORT_RESULT_COUNT)
+    cleared = result_bytes if result_bytes > KEPT_BYTES else KEPT_BYTES
     if result_bytes < objects.MESSAGE_BYTES:
         result_bytes = objects.MESSAGE_BYTES
     needed = 8 * (count + load_i64(record + layout.IMPORT_ARGUMENT_COUNT)) + result_bytes
@@ -105,7 +107,7 @@ def call_import(invocation, frame, ordinal, segments, operands, results):
         status = load_i64(invocation + layout.INVOCATION_IMPORT_STATUS)
     else:
         if pending == layout.PENDING_NOTHING:
-            memset(outcome, 0, result_bytes)
+            memset(outcome, 0, cleared)
         function = load_i64(record + layout.IMPORT_FUNCTION)
         if function == 0:
             if load_i64(record + layout.IMPORT_RESOLVED) == 0:

@@ -1,5 +1,7 @@
 """Modules of the real iree-compile through the public API."""
 
+import pickle
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -226,6 +228,7 @@ def test_device_arrays(load):
     assert np.from_dlpack(y).tolist() == [0, 3, 6, 9]
     assert np.asarray(y, np.float64).dtype == np.float64
     assert np.asarray(y).__array_interface__["data"][0] == view.__array_interface__["data"][0]
+    assert np.asarray(pickle.loads(pickle.dumps(y))).tolist() == [0, 3, 6, 9]
     y.delete()
     assert y.is_deleted() and view.tolist() == [0, 3, 6, 9]
     with pytest.raises(DeletedArrayError):
