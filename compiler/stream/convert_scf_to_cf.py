@@ -106,7 +106,7 @@ def _lower_for(op: scf.ForOp) -> None:
     step = Builder.before(end, location).insert(AddIOp(head.arguments[0], bounds[2]))
     _jump(end, head, [step.result, *end.operands])
     at_head = Builder.at_end(head, location)
-    more = at_head.insert(CmpIOp(predicate, head.arguments[0], bounds[1])).result
+    more = at_head.insert(CmpIOp(head.arguments[0], bounds[1], predicate)).result
     at_head.insert(cf.CondBranchOp(more, [], list(head.arguments[1:]), None, body, after))
     _finish(op, before, cf.BranchOp([bounds[0], *inits], head, location=location))
 

@@ -194,14 +194,14 @@ class AsyncCopyOp(_TiedToTarget, Op, name="stream.async.copy"):
 class AsyncBarrierOp(Op, name="stream.async.barrier"):
     """The resource itself, as a point where work may not be merged across.
 
-    %1 = stream.async.barrier %0 : !stream.resource<*>{%size} -> !stream.resource<*>
+    %1 = stream.async.barrier %0 : !stream.resource<*>{%size}
     """
 
     source: Operand[AnyResource]
     source_size: Operand[index]
     affinity: OptionalAttr[Attribute]
     result: Result[AnyResource]
-    format = f"{_ON}$source `:` {_SOURCE}`->` type($result) {_DICT}"
+    format = f"{_ON}$source `:` {_SOURCE}{_DICT}"
 
     def infer_types(self) -> list[Type]:
         return [self.source.type]

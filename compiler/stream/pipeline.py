@@ -5,6 +5,8 @@ ASYNC_PASSES = (
     # Tensors become resources with sizes; every op knows its device.
     "iree-stream-conversion",
     "iree-stream-verify-lowering-to-tensors",
+    # One initializer, so that all constants are packed together.
+    "iree-util-combine-initializers",
     # Equal sizes become one value, so that later passes see that they are equal.
     "cse",
     "canonicalize",
@@ -37,8 +39,11 @@ ASYNC_PASSES = (
 CMD_PASSES = (
     # Memory: results and slabs of transients are allocated, slices get offsets.
     "iree-stream-schedule-allocation",
-    "canonicalize",
+    "iree-stream-pack-constants",
     "iree-stream-layout-slices",
+    "canonicalize",
+    # Views become offsets, so that a region captures each piece of memory once.
+    "iree-util-propagate-subranges",
     "canonicalize",
     "cse",
     "iree-stream-verify-lowering-to-cmd",
