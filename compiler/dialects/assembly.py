@@ -40,22 +40,23 @@ class SymbolVisibility:
 
 @directive("SymbolAlias")
 class SymbolAlias:
-    """`@name`, or `@name(@function)` where an export has another name than its function."""
+    """`@function`, or `@function as("name")` where an export has another name than its function."""
 
     @staticmethod
     def print(printer: Any, op: Any, name: StringAttr, function: SymbolRefAttr) -> None:
-        printer.print_symbol(name.value)
+        printer.emit(str(function))
         if function.leaf != name.value:
-            printer.emit(f"({function})")
+            printer.emit(f" as({name})")
 
     @staticmethod
     def parse(parser: Any) -> tuple[StringAttr, SymbolRefAttr]:
-        name = parser.parse_symbol_name()
-        function = SymbolRefAttr(name)
-        if parser.parse_optional("("):
-            function = parser.parse_symbol_ref()
-            parser.parse_punctuation(")")
-        return StringAttr(name), function
+        function = SymbolRefAttr(parser.parse_symbol_name())
+        if not parser.parse_optional_literal("as"):
+            return StringAttr(function.leaf), function
+        parser.parse_punctuation("(")
+        name = StringAttr(parser.parse_string())
+        parser.parse_punctuation(")")
+        return name, function
 
 
 @directive("WorkgroupCountRegion")
