@@ -63,6 +63,8 @@ class _BlockGrouping:
         self.group_of: dict[Operation, FusionGroup] = {}
         self.copied_into: dict[Operation, list[FusionGroup]] = {}
         self.groups: list[FusionGroup] = []
+        #: The groups of more than one op, with the places of their first and last members.
+        self.spans: list[FusionGroup] = []
 
     def run(self) -> None:
         for op in self.block.reversed_ops:
@@ -100,10 +102,14 @@ class _BlockGrouping:
         group = FusionGroup(op)
         self.groups.append(group)
         self.group_of[op] = group
+        group.first = group.last = self.order[op]
 
     def _join(self, group: FusionGroup, op: Operation) -> None:
         group.add(op)
         self.group_of[op] = group
+        if group.first == group.last:
+            self.spans.append(group)
+        group.first = self.order[op]
 
     def _readers(self, op: Operation) -> tuple[list[FusionGroup], bool]:
         """The groups that read an op's results, and whether anything else does."""
@@ -149,23 +155,25 @@ class _BlockGrouping:
         outside = [u for u in self._users(op) if u not in group.ops]
         return not self._reaches(outside, group) and not self._depends_on_itself(group, op)
 
-    # Cycles: the block's order is a topological one, so a path to an op passes only earlier ones.
+    # Cycles. A group waits for all that any member reads, so a path may enter it at a late member and leave it at an
+    # early one; between groups, paths follow the order of the block.
 
     def _depends_on_itself(self, group: FusionGroup, op: Operation) -> bool:
         """Whether a result of the group is needed, by way of others, to compute `op`."""
-        limit = self.order[op]
-        starts = [
-            u for member in group.ops for u in self._users(member) if u not in group.ops and self.order[u] < limit
-        ]
-        return bool(starts) and self._search(starts, {op}, limit + 1)
+        starts = [u for member in group.ops for u in self._users(member) if u not in group.ops]
+        return self._search(starts, {op}, self.order[op])
 
     def _reaches(self, starts: list[Operation], group: FusionGroup) -> bool:
         """Whether a member of the group is computed, by way of others, from one of `starts`."""
-        limit = max([self.order[member] for member in group.ops])
-        return self._search([u for u in starts if self.order[u] <= limit], group.ops, limit + 1)
+        return self._search(starts, group.ops, max([self.order[member] for member in group.ops]))
 
-    def _search(self, starts: list[Operation], targets: set[Operation], limit: int) -> bool:
-        stack, seen = list(starts), set(starts)
+    def _search(self, starts: list[Operation], targets: set[Operation], last_target: int) -> bool:
+        if not starts:
+            return False
+        # Behind this place no path leads back to a target.
+        horizon = max([last_target, *[g.last for g in self.spans if g.first <= last_target]])
+        stack = [u for u in starts if self.order[u] <= horizon]
+        seen = set(stack)
         while stack:
             current = stack.pop()
             if current in targets:
@@ -175,7 +183,7 @@ class _BlockGrouping:
             group = self.group_of.get(current)
             for member in (current,) if group is None else group.ops:
                 for user in self._users(member):
-                    if user not in seen and (self.order[user] < limit or user in self.group_of):
+                    if user not in seen and self.order[user] <= horizon:
                         seen.add(user)
                         stack.append(user)
         return False

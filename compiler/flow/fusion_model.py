@@ -125,6 +125,8 @@ class FusionGroup:
         self.rows: frozenset[int] | None = None
         self.has_contraction = False
         self.is_closed = False
+        #: The places of the first and the last member in their block.
+        self.first = self.last = 0
         self._needed: dict[Value, set[Indices]] = {}
         self._add_root(root)
 
@@ -183,7 +185,7 @@ class FusionGroup:
             return False
         if any(result in self._gathered for result in op.results):
             return False
-        if kind == ELEMENTWISE or kind == VIEW:
+        if kind in (ELEMENTWISE, VIEW):
             return self._accepts_elementwise(op, needed)
         if len(needed) != 1:
             return False
