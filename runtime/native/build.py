@@ -16,7 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import llvmlite.binding as llvm
-from numba.core import compiler, typed_passes, untyped_passes
+from numba.core import compiler, typed_passes, types, untyped_passes
 from numba.core.compiler_machinery import PassManager
 from numba.core.registry import cpu_target
 from pyiree.runtime.native import sources
@@ -93,7 +93,7 @@ def _bitcode(modules: list[str], cache: Path) -> list[bytes]:
         workers = min(len(missing), len(os.sched_getaffinity(0)))
         # Forked: the children find numba and all modules already imported.
         context = multiprocessing.get_context("fork")
-        with ProcessPoolExecutor(workers, mp_context=context) as pool:
+        with ProcessPoolExecutor(workers, mp_context=context, initializer=_remember_types) as pool:
             for module, bitcode in zip(missing, pool.map(_compile_module, missing)):
                 temporary = paths[module].with_suffix(f".{os.getpid()}")
                 temporary.write_bytes(bitcode)
@@ -110,6 +110,22 @@ def _prune(cache: Path, used: set[Path]) -> None:
     for path in cache.glob("*.bc"):
         if path not in used and now - path.stat().st_mtime > _KEPT_SECONDS:
             path.unlink(missing_ok=True)
+
+
+def _remember_types() -> None:
+    """numba works out the type of one and the same expression, int64 + int64 say, again each time."""
+    work_out = types.functions.BaseFunction.get_call_type
+    known: dict = {}
+
+    def get_call_type(function, context, arguments, keywords):
+        if keywords:
+            return work_out(function, context, arguments, keywords)
+        key = (function, arguments)
+        if key not in known:
+            known[key] = work_out(function, context, arguments, keywords)
+        return known[key]
+
+    types.functions.BaseFunction.get_call_type = get_call_type
 
 
 def _compile_module(module: str) -> bytes:

@@ -227,7 +227,9 @@ def test_initializer_takes_nothing():
         load(module)
 
 
-@pytest.mark.parametrize("content", [b"", b"IREE", b"PK\x03\x04", bytes(64), b"\xff" * 64, b"PK\x03\x04" + b"\xff" * 60])
+@pytest.mark.parametrize(
+    "content", [b"", b"IREE", b"PK\x03\x04", bytes(64), b"\xff" * 64, b"PK\x03\x04" + b"\xff" * 60]
+)
 def test_no_module_at_all(content):
     with pytest.raises(ModuleError):
         Module(content)
