@@ -260,6 +260,8 @@ def _integer_to_float(conv: Converter, op: Any) -> None:
     signed = op.name == "arith.sitofp"
     value = conv.value(op.operands[0])
     value = conv.signed(value, source) if signed else conv.unsigned(value, source)
+    if target is f64 and value.type is i32:
+        value = conv.emit("ext.i32.i64.s" if signed else "ext.i32.i64.u", value)
     conv.replace(op, conv.emit(f"cast.{'s' if signed else 'u'}{value.type}.{target}", value))
 
 
@@ -269,8 +271,12 @@ def _float_to_integer(conv: Converter, op: Any) -> None:
     source, target = op.operands[0].type, op.result.type
     _check_float(conv, op, source)
     sign = "s" if op.name == "arith.fptosi" else "u"
-    cut = _cut(conv, conv.value(op.operands[0]))
-    _replace_narrow(conv, op, conv.emit(f"cast.{source}.{sign}{conv.type(target, op)}", cut))
+    cut, wanted = _cut(conv, conv.value(op.operands[0])), conv.type(target, op)
+    if source is f64 and wanted is i32:
+        value = conv.emit("trunc.i64.i32", conv.emit(f"cast.f64.{sign}i64", cut))
+    else:
+        value = conv.emit(f"cast.{source}.{sign}{wanted}", cut)
+    _replace_narrow(conv, op, value)
 
 
 @converts("arith.extf", "arith.truncf")

@@ -58,8 +58,7 @@ _CONVERSIONS = """
     ext.i8.i32.s ext.i8.i32.u ext.i16.i32.s ext.i16.i32.u ext.i32.i64.s ext.i32.i64.u ext.f32.f64
     cast.si32.f32 cast.ui32.f32 cast.si64.f32 cast.ui64.f32
     cast.f32.si32 cast.f32.ui32 cast.f32.si64 cast.f32.ui64
-    cast.si32.f64 cast.ui32.f64 cast.si64.f64 cast.ui64.f64
-    cast.f64.si32 cast.f64.ui32 cast.f64.si64 cast.f64.ui64
+    cast.si64.f64 cast.ui64.f64 cast.f64.si64 cast.f64.ui64
     bitcast.i32.f32 bitcast.f32.i32 bitcast.i64.f64 bitcast.f64.i64
 """
 _COMPARISONS = """

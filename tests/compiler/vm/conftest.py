@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from pyiree.compiler.ir.parser import parse
 from pyiree.compiler.ir.passes import PassContext, PassManager
 from pyiree.compiler.vm.pipeline import PASSES

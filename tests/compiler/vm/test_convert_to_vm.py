@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from pyiree.compiler.ir.passes import PassContext
 from pyiree.compiler.ir.printer import print_operation
 from pyiree.compiler.vm.serialize import serialize

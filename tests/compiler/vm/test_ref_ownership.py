@@ -7,7 +7,6 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-
 CASES = {
     "unused argument": "vm.return",
     "unused result": """
