@@ -154,7 +154,8 @@ class Program:
             words[place // 8] = value
         table.keep = (function, slow, finish, keep_arguments, keep_results)
         slow.entry = weakref.ref(table)
-        weakref.finalize(table, _free_instances, words, address)
+        # Not at exit: another thread may still be in a call then, and the process frees all anyway.
+        weakref.finalize(table, _free_instances, words, address).atexit = False
         return table
 
     def _slow(self, arrays: Sequence[Any]) -> list[np.ndarray]:
