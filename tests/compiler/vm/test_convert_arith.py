@@ -240,7 +240,8 @@ def test_align_and_ranges(evaluate):
 @pytest.mark.parametrize("cases", [[0, 1, 2], [5, -1, 40]])
 def test_switch(to_vm, call_ours, cases):
     lines = ",\n".join(f"{value}: ^bb{i + 1}" for i, value in enumerate(cases))
-    blocks = "\n".join(f"^bb{i + 1}:\n%c{i} = arith.constant {100 + i} : i32\nutil.return %c{i} : i32" for i in range(3))
+    block = "^bb{0}:\n%c{0} = arith.constant {1} : i32\nutil.return %c{0} : i32"
+    blocks = "\n".join(block.format(i + 1, 100 + i) for i in range(3))
     text = f"""module @m {{
       util.func public @f(%a0: i32) -> i32 {{
         cf.switch %a0 : i32, [ default: ^bb4, {lines} ]

@@ -50,7 +50,8 @@ class _Block:
         kind = self.draw(st.sampled_from(("binary", "convert", "compare", "select", "constant", "call", "switch")))
         type = self.draw(st.sampled_from(TYPES))
         if kind == "binary":
-            self.define(f"{self.draw(st.sampled_from(BINARY[type]))} {self.pick(type)}, {self.pick(type)} : {type}", type)
+            name = self.draw(st.sampled_from(BINARY[type]))
+            self.define(f"{name} {self.pick(type)}, {self.pick(type)} : {type}", type)
         elif kind == "convert":
             name, source, target = self.draw(st.sampled_from(CONVERSIONS))
             self.define(f"{name} {self.pick(source)} : {source} -> {target}", target)
@@ -95,12 +96,14 @@ def programs(draw):
         ]
         results = f"{block.pick('i32')}, {block.pick('i64')} : i32, i64"
         jump = draw(st.sampled_from(("br", "cond_br", "br_table", "return")))
-        going = {
-            "br": lambda: f"vm.br {edge()}",
-            "cond_br": lambda: f"vm.cond_br {block.pick('i32')}, {edge()}, {edge()}",
-            "br_table": lambda: f"vm.br_table {block.pick('i32')} {{ default: {edge()}, 0: {edge()}, 1: {edge()} }}",
-            "return": lambda: f"vm.return {results}",
-        }[jump]()
+        if jump == "br":
+            going = f"vm.br {edge()}"
+        elif jump == "cond_br":
+            going = f"vm.cond_br {block.pick('i32')}, {edge()}, {edge()}"
+        elif jump == "br_table":
+            going = f"vm.br_table {block.pick('i32')} {{ default: {edge()}, 0: {edge()}, 1: {edge()} }}"
+        else:
+            going = f"vm.return {results}"
         block.lines += [
             f"vm.cond_br %left{number}, ^go{number}, ^stop{number}",
             f"^stop{number}:",

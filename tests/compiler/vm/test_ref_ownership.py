@@ -148,15 +148,16 @@ def reference_programs(draw):
         kind = draw(st.sampled_from(("br", "cond_br", "return", "br_table", "fail")))
         if block == 0 and kind in ("return", "fail"):
             kind = "br"
-        lines.append(
-            {
-                "br": lambda: f"vm.br {edge()}",
-                "cond_br": lambda: f"vm.cond_br %c, {edge()}, {edge()}",
-                "br_table": lambda: f"vm.br_table %c {{ default: {edge()}, 0: {edge()}, 1: {edge()} }}",
-                "return": lambda: f"vm.return {draw(st.sampled_from(values))} : !vm.buffer",
-                "fail": lambda: 'vm.fail %c, "no"',
-            }[kind]()
-        )
+        if kind == "br":
+            lines.append(f"vm.br {edge()}")
+        elif kind == "cond_br":
+            lines.append(f"vm.cond_br %c, {edge()}, {edge()}")
+        elif kind == "br_table":
+            lines.append(f"vm.br_table %c {{ default: {edge()}, 0: {edge()}, 1: {edge()} }}")
+        elif kind == "return":
+            lines.append(f"vm.return {draw(st.sampled_from(values))} : !vm.buffer")
+        else:
+            lines.append('vm.fail %c, "no"')
     body = "\n".join(lines)
     return f"""
     vm.module @m {{

@@ -100,7 +100,7 @@ def test_mistakes_are_named(to_vmfb):
 
 
 def test_one_module_a_file(to_vmfb):
-    with pytest.raises(CompileError, match="one vm.module"):
+    with pytest.raises(CompileError, match="one vm"):
         to_vmfb("module { vm.module @a {} vm.module @b {} }")
 
 
