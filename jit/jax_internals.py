@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import io
+import os
 from typing import Any, NamedTuple
 
 import jax
@@ -15,6 +16,7 @@ import numpy as np
 from jax._src import config as _jax_config
 from jax._src import core as _core
 from jax._src import pjit as _pjit
+from jax._src import source_info_util as _source_info_util
 from jax._src.array import ArrayImpl
 from jax._src.dtypes import ExtendedDType
 from jax._src.lib import xla_client as _xla_client
@@ -45,6 +47,9 @@ __all__ = [
     "trace_state_clean",
     "wrap_key",
 ]
+
+# An op's source line is the user's, never ours.
+_source_info_util.register_exclusion(os.path.dirname(__file__))
 
 shaped_array = _core.ShapedArray
 float0 = jax.dtypes.float0

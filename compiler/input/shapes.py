@@ -331,6 +331,12 @@ def _optimization_barrier(c: Converter, op: Any, operands: list[Lazy]) -> list[L
     return operands
 
 
+@converts("sdy.sharding_constraint")
+def _sharding_constraint(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    # Where a value lies, never what it is; there is one device.
+    return operands
+
+
 @converts("stablehlo.get_dimension_size")
 def _get_dimension_size(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     result = c.result_shaped(op)

@@ -83,6 +83,7 @@ def test_lowering(internals):
     assert not lowering.calls_host, ADVICE
     text = internals.module_text(lowering.module, True, True)
     assert "test_jax_internals.py" in text, ADVICE
+    assert "jax_internals.py" not in text.replace("test_jax_internals.py", ""), ADVICE
     assert b"test_jax_internals" not in internals.bytes_without_locations(lowering.module), ADVICE
 
 
