@@ -7,11 +7,9 @@ survey of all of it. A dim of a result that every reduction keeps is a row dim; 
 
 from __future__ import annotations
 
-import math
 from functools import partial
 
 from ..ir.core import Operation, Value
-from . import indexing
 from .dispatch import KernelContext
 from .elements import element_name, unsupported
 from .evaluate import Evaluator, Indices
@@ -19,14 +17,12 @@ from .indexing import Dim, Index, Sym, of, same_extent
 from .kept_values import ValueUses
 from .loops import Value as LoopValue
 from .loops import vector
+from .placement import Placement, is_plain, syms_of
 from .reducers import reducers_of
 from .stages import Reduction
 from .stores import ResultStore, result_stores
-from .structured import StructuredOp, dim_of, is_structured, structured
+from .structured import StructuredOp, dim_of
 from .survey import Survey, SurveyScope, op_cost, survey
-
-# What a dim is taken for whose extent is known only at run time.
-_USUAL_EXTENT = 256
 
 
 class RowDomain:
@@ -38,17 +34,14 @@ class RowDomain:
         self.uses = ValueUses()
         self.inputs: dict[Operation, list[LoopValue]] = {}
         """The values that one step of each reduction takes, on paper."""
-        self._results: dict[Value, tuple[Indices, LoopValue]] = {}
-        self._indices: dict[ResultStore, Indices] = {}
-        self._places: dict[Value, list[Index | None]] = {}
-        primary = max(self.stores, key=lambda store: _points(store.shape))
-        self.syms = [Sym(f"d{k}", extent) for k, extent in enumerate(primary.shape)]
-        self._indices[primary] = tuple([of(sym) for sym in self.syms])
+        self._stand_ins: dict[Value, LoopValue] = {}
+        self.placement = Placement(context, self.stores, self.uses)
+        self.syms = self.placement.syms
         self._all_syms = list(self.syms)
-        self.survey: Survey = survey(context, self.syms, partial(self._look, primary))
-        kept = set(self.syms).intersection(
-            *[_syms(index for r in rs.result_indices for index in r) for rs in self.reductions]
-        )
+        self.survey: Survey = survey(context, self.syms, self._look)
+        kept = set(self.syms)
+        for reduction in self.reductions:
+            kept &= syms_of([index for indices in reduction.result_indices for index in indices])
         self.rows = [sym for sym in self.syms if sym in kept]
         self.spread = [sym for sym in self.syms if sym not in kept and sym.extent != 1]
         """What a row of a result runs over."""
@@ -56,7 +49,7 @@ class RowDomain:
             self._check_rows(reduction)
 
     def indices(self, store: ResultStore) -> Indices:
-        return self._indices[store]
+        return self.placement[store]
 
     @property
     def reduced(self) -> list[Sym]:
@@ -64,7 +57,7 @@ class RowDomain:
         return [sym for sym in self._all_syms if sym not in self.rows]
 
     def is_per_row(self, store: ResultStore) -> bool:
-        return not _syms(self._indices[store]) & set(self.spread)
+        return not syms_of(self.placement[store]) & set(self.spread)
 
     def cost(self, reduction: Reduction) -> float:
         """Rough instructions of one step."""
@@ -78,21 +71,18 @@ class RowDomain:
 
     def _check_rows(self, reduction: Reduction) -> None:
         for indices in reduction.result_indices:
-            if _syms(indices) != {sym for sym in self.rows if sym.extent != 1}:
+            if syms_of(indices) != {sym for sym in self.rows if sym.extent != 1}:
                 raise unsupported(
                     reduction.view.op, "its rows are not those of the other reductions in the dispatch; split it"
                 )
 
     # -- on paper
 
-    def _look(self, primary: ResultStore, scope: SurveyScope) -> None:
+    def _look(self, scope: SurveyScope) -> None:
         self._scope = scope
-        for store in sorted(self.stores, key=lambda s: s is not primary):
-            if store not in self._indices:
-                self._indices[store] = self._place_of(store, primary)
-            evaluator = self._evaluator(None)
-            indices = self._indices[store]
-            store.store(scope, indices, evaluator.value_at(store.value, indices))
+        for store in sorted(self.stores, key=lambda s: s is not self.placement.primary):
+            indices = self.placement.place(store)
+            store.store(scope, indices, self._evaluator(None).value_at(store.value, indices))
 
     def _evaluator(self, user: Operation | None) -> Evaluator:
         evaluator = Evaluator(self.context, self._scope)
@@ -103,21 +93,20 @@ class RowDomain:
     def _result_of(self, view: StructuredOp, number: int, asked: Indices) -> LoopValue:
         """A stand-in for a reduction's result; the first time, the reduction is looked at as well."""
         result = view.op.results[number]
-        if result not in self._results:
+        if result not in self._stand_ins:
             self._discover(view, number, asked)
-        indices, stand_in = self._results[result]
-        if indices != asked:
+        if self.placement.reduced_at[result] != asked:
             raise unsupported(view.op, "its result is read at two places; split the dispatch")
-        return stand_in
+        return self._stand_ins[result]
 
     def _discover(self, view: StructuredOp, number: int, asked: Indices) -> None:
         loops: list[Index | None] = [None] * view.rank
         extents = self._loop_extents(view)
         for expression, index in zip(view.output_map(number), asked, strict=True):
-            if not _is_plain(index):
+            if not is_plain(index):
                 raise unsupported(view.op, f"its result is read at {index}, which is no dim of the dispatch")
             loops[expression.position] = index
-        taken = _syms(asked)
+        taken = syms_of(asked)
         spare = [sym for sym in self._all_syms if sym not in taken]
         reduced = []
         for d in view.reductions:
@@ -137,7 +126,8 @@ class RowDomain:
         self._look_at_body(view, loops)
         self.reductions.append(Reduction(view, loops, result_indices, tuple(reduced), any_order))
         for result, indices in zip(view.op.results, result_indices, strict=True):
-            self._results[result] = (indices, self.builder.stand_in(vector(element_name(result.type))))
+            self.placement.reduced_at[result] = indices
+            self._stand_ins[result] = self.builder.stand_in(vector(element_name(result.type)))
 
     def _look_at_body(self, view: StructuredOp, loops: list[Index]) -> None:
         evaluator = self._evaluator(view.op)
@@ -159,72 +149,3 @@ class RowDomain:
         if any(extent is None for extent in extents):
             raise unsupported(view.op, "no operand gives the extent of one of its loops")
         return extents
-
-    # -- where the other results are
-
-    def _place_of(self, store: ResultStore, primary: ResultStore) -> Indices:
-        """The point at which a further result is wanted: where the reductions behind it have their results; for dims of
-        which they say nothing, the dims of the first result."""
-        known = self._places_of(store.value)
-        if None in known and len(store.shape) == len(primary.shape):
-            first = self._indices[primary]
-            if all(k is None or k == f for k, f in zip(known, first, strict=True)) and all(
-                map(same_extent, store.shape, primary.shape)
-            ):
-                return first
-        used = _syms([index for index in known if index is not None])
-        left = [sym for sym in self.syms if sym not in used]
-        indices = []
-        for index, size in zip(known, store.shape, strict=True):
-            if index is None and size == 1:
-                index = indexing.ZERO
-            elif index is None:
-                sym = next((sym for sym in left if same_extent(sym.extent, size)), None)
-                if sym is None:
-                    raise unsupported(store.op, f"its shape {store.shape} does not fit the other results")
-                left.remove(sym)
-                index = of(sym)
-            indices.append(index)
-        return tuple(indices)
-
-    def _places_of(self, value: Value) -> list[Index | None]:
-        found = self._places.get(value)
-        if found is None:
-            found = self._places[value] = self._find_places(value)
-        return found
-
-    def _find_places(self, value: Value) -> list[Index | None]:
-        if value in self._results:
-            return list(self._results[value][0])
-        op = value.defining_op
-        places: list[Index | None] = [None] * len(value.type.shape)
-        if op is not None and is_structured(op):
-            view = structured(op)
-            loops: list[Index | None] = [None] * view.rank
-            for operand, map_ in view.input_maps():
-                for expression, index in zip(map_, self._places_of(operand) if map_ else (), strict=True):
-                    position = dim_of(expression)
-                    if position is not None and loops[position] is None:
-                        loops[position] = index
-            positions = [dim_of(expression) for expression in view.output_map(value.index)]
-            return [None if position is None else loops[position] for position in positions]
-        if op is not None and op.name.startswith(("arith.", "math.")):
-            for operand in op.operands:
-                if len(getattr(operand.type, "shape", ())) == len(places):
-                    places = [x if x is not None else y for x, y in zip(places, self._places_of(operand), strict=True)]
-        return places
-
-
-def _points(shape: tuple[Dim, ...]) -> tuple[int, int]:
-    return math.prod([n if n.__class__ is int else _USUAL_EXTENT for n in shape]), len(shape)
-
-
-def _syms(indices) -> set[Sym]:
-    return {term for index in indices for term in index.terms if term.__class__ is Sym}
-
-
-def _is_plain(index: Index) -> bool:
-    """Whether an index is one dim, or 0."""
-    if index.constant or len(index.terms) > 1:
-        return False
-    return all(term.__class__ is Sym and coefficient == 1 for term, coefficient in index.terms.items())

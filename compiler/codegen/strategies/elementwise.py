@@ -6,17 +6,20 @@ vectorised along the dim where memory is contiguous; several results share it.
 
 from __future__ import annotations
 
-from ...ir.diagnostics import CompileError
+from functools import partial
+
 from .. import configure
 from ..configure import Band, VectorPlan
 from ..dispatch import DispatchGraph, KernelContext
 from ..evaluate import Evaluator
-from ..indexing import Lanes, LaneScope, Sym, of, same_shape
+from ..indexing import Lanes, LaneScope
+from ..kept_values import ValueUses
 from ..loops import KernelBuilder
 from ..nest import loop_nest, split_range, tile_ranges, vector_loop
+from ..placement import Placement
 from ..plan import Plan, count_factors
-from ..stores import ResultStore, result_stores
-from ..survey import Survey, survey
+from ..stores import result_stores
+from ..survey import Survey, SurveyScope, survey
 from ..target import Target
 from ..transposition import TransposeTile, transposed_band
 
@@ -29,15 +32,28 @@ def build(graph: DispatchGraph, target: Target) -> Plan:
     builder = KernelBuilder(graph.name)
     context = KernelContext(graph, builder)
     stores = result_stores(context)
-    syms = _domain(stores, graph)
-    if any(sym.extent == 0 for sym in syms):
+    uses = ValueUses()
+    placement = Placement(context, stores, uses)
+    syms = placement.syms
+    if any(sym.extent.__class__ is int and sym.extent == 0 for sym in syms):
         return Plan(builder.finish(), [0])
 
-    def body(scopes: list[LaneScope]) -> None:
-        for inner in scopes:
-            _store_point(stores, syms, Evaluator(context, inner), inner)
+    def look(scope: SurveyScope) -> None:
+        for store in sorted(stores, key=lambda s: s is not placement.primary):
+            evaluator = Evaluator(context, scope)
+            evaluator.observe = partial(uses.note, None)
+            indices = placement.place(store)
+            store.store(scope, indices, evaluator.value_at(store.value, indices))
 
-    found = survey(context, syms, lambda paper: body([paper]))
+    def body(scopes: list[LaneScope]) -> None:
+        for scope in scopes:
+            evaluator = Evaluator(context, scope)
+            # All values first: a store could otherwise come before a load of the same place.
+            values = [evaluator.value_at(store.value, placement[store]) for store in stores]
+            for store, value in zip(stores, values, strict=True):
+                store.store(scope, placement[store], value)
+
+    found = survey(context, syms, look)
     bands = configure.bands_of(syms, found, builder)
     lanes = configure.lanes_for(target, found.element_bits)
     scope = LaneScope(builder, 1)
@@ -100,26 +116,6 @@ def _tiled(context: KernelContext, bands: list[Band], plan: VectorPlan, rows: in
     outer = [k for k in range(len(bands)) if k not in (rows, plan.band)]
     loop_nest(LaneScope(builder, 1), [bands[k] for k in outer], [ranges[k] for k in outer], blocks)
     return Plan(builder.finish(), count_factors(context, [b.extent for b in bands], tiles.sizes))
-
-
-def _domain(stores: list[ResultStore], graph: DispatchGraph) -> list[Sym]:
-    shape = stores[0].shape
-    for store in stores[1:]:
-        if not same_shape(store.shape, shape):
-            raise CompileError(
-                f"dispatch {graph.name} has results of different shapes {shape} and {store.shape}; "
-                "flow should give each its own dispatch",
-                store.op.location,
-            )
-    return [Sym(f"d{k}", extent) for k, extent in enumerate(shape)]
-
-
-def _store_point(stores: list[ResultStore], syms: list[Sym], evaluator: Evaluator, scope: LaneScope) -> None:
-    indices = tuple([of(sym) for sym in syms])
-    # All values first: a store could otherwise come before a load of the same place.
-    values = [evaluator.value_at(store.value, indices) for store in stores]
-    for store, value in zip(stores, values, strict=True):
-        store.store(scope, indices, value)
 
 
 def _vector_plan(bands, found: Survey, lanes: int, target: Target, builder: KernelBuilder):

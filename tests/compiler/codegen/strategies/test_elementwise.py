@@ -272,3 +272,42 @@ def test_scalar_arguments(texts, run_dispatch):
     word = int(np.float32(2.5).view(np.uint32))
     (result,) = run_dispatch(texts.dispatch([t], [t], body, ["f32"]), [x], [((37,), np.float32)], constants=[word])
     np.testing.assert_array_equal(result, x * np.float32(2.5))
+
+
+def test_a_result_that_another_reads_transposed(texts, run_dispatch):
+    """out1 = x + x; out0 = transpose(out1) * 3: both are square, so only the use tells where each is."""
+    t = texts.tensor((20, 20), "f32")
+    body = f"%e = tensor.empty() : {t}\n%c = arith.constant 3.0 : f32\n" + texts.generic(
+        "%out1", [("%in0", t)], [("%e", t)], [identity(2)] * 2, ["parallel"] * 2, "%r = arith.addf %a0, %a0 : f32", "%r"
+    ) + "\n" + texts.generic(
+        "%out0", [("%out1", t)], [("%e", t)], ["(d0, d1) -> (d1, d0)", identity(2)], ["parallel"] * 2,
+        "%r = arith.mulf %a0, %c : f32", "%r",
+    )  # fmt: skip
+    x = np.random.default_rng(12).standard_normal((20, 20)).astype(np.float32)
+    first, second = run_dispatch(texts.dispatch([t], [t, t], body), [x], [((20, 20), np.float32)] * 2)
+    np.testing.assert_array_equal(second, x + x)
+    np.testing.assert_array_equal(first, (x + x).T * np.float32(3))
+
+
+def test_two_outputs_of_which_one_is_permuted(texts, run_dispatch):
+    t, turned = texts.tensor((19, 33), "f32"), texts.tensor((33, 19), "f32")
+    body = f"%e = tensor.empty() : {t}\n%f = tensor.empty() : {turned}\n" + texts.generic(
+        "%g", [("%in0", t)], [("%e", t), ("%f", turned)], [identity(2), identity(2), "(d0, d1) -> (d1, d0)"],
+        ["parallel"] * 2, "%p = arith.addf %a0, %a0 : f32\n%q = arith.mulf %a0, %a0 : f32", "%p, %q",
+    )  # fmt: skip
+    text = texts.dispatch([t], [t, turned], body).replace("%out0,", "%g#0,").replace("%out1,", "%g#1,")
+    x = np.random.default_rng(13).standard_normal((19, 33)).astype(np.float32)
+    first, second = run_dispatch(text, [x], [((19, 33), np.float32), ((33, 19), np.float32)])
+    np.testing.assert_array_equal(first, x + x)
+    np.testing.assert_array_equal(second, (x * x).T)
+
+
+def test_results_whose_shapes_differ_by_dims_of_one(texts, run_dispatch):
+    scalar, one = texts.tensor((), "i32"), texts.tensor((1,), "i32")
+    body = f"%e = tensor.empty() : {scalar}\n" + texts.generic(
+        "%out1", [("%in0", scalar)], [("%e", scalar)], ["() -> ()"] * 2, [], "%r = arith.addi %a0, %a0 : i32", "%r"
+    ) + f"\n%out0 = tensor.expand_shape %out1 [] output_shape [1] : {scalar} into {one}"  # fmt: skip
+    first, second = run_dispatch(
+        texts.dispatch([scalar], [one, scalar], body), [np.int32(21)], [((1,), np.int32), ((), np.int32)]
+    )
+    assert first[0] == second == 42
