@@ -133,7 +133,7 @@ def _lower_index_switch(op: scf.IndexSwitchOp) -> None:
     targets = [_inline(region, after) for region in op.regions]
     for end in ends:
         _jump(end, after, end.operands)
-    flag = Builder.before(op).insert(IndexCastUIOp(op.arg, result=i32)).result
+    flag = Builder.before(op).insert(IndexCastUIOp(op.arg, out=i32)).out
     values = DenseElementsAttr.from_values(TensorType((len(cases),), i32), cases) if cases else None
     _finish(op, before, cf.SwitchOp(flag, [], [], values, [0] * len(cases), targets, location=location))
 

@@ -62,16 +62,16 @@ def _words(b: Builder, value: Value) -> list[Value]:
     if isinstance(type, ComplexType):
         return [*_words(b, b.insert(ReOp(value)).result), *_words(b, b.insert(ImOp(value)).result)]
     if type.is_index:
-        value = b.insert(IndexCastUIOp(value, result=i64)).result
+        value = b.insert(IndexCastUIOp(value, out=i64)).out
     elif isinstance(type, FloatType):
-        value = b.insert(BitcastOp(value, result=IntegerType(bit_width(type)))).result
+        value = b.insert(BitcastOp(value, out=IntegerType(bit_width(type)))).out
     width = bit_width(value.type)
     if width <= 32:
-        return [value if width == 32 else b.insert(ExtUIOp(value, result=i32)).result]
+        return [value if width == 32 else b.insert(ExtUIOp(value, out=i32)).out]
     if width < 64:
-        value = b.insert(ExtUIOp(value, result=i64)).result
+        value = b.insert(ExtUIOp(value, out=i64)).out
     high = b.insert(ShRUIOp(value, _thirty_two(b))).result
-    return [b.insert(TruncIOp(v, result=i32)).result for v in (value, high)]
+    return [b.insert(TruncIOp(v, out=i32)).out for v in (value, high)]
 
 
 def _thirty_two(b: Builder) -> Value:
@@ -106,17 +106,17 @@ def _from_words(b: Builder, block: Block, type: Type) -> Any:
         return block.add_argument(type)
     if isinstance(type, ComplexType):
         real = _from_words(b, block, type.element_type)
-        return b.insert(CreateOp(real, _from_words(b, block, type.element_type), result=type)).result
+        return b.insert(CreateOp(real, _from_words(b, block, type.element_type))).result
     width = 64 if type.is_index else bit_width(type)
     value: Value = block.add_argument(i32)
     if width > 32:
-        low = b.insert(ExtUIOp(value, result=i64)).result
-        high = b.insert(ExtUIOp(block.add_argument(i32), result=i64)).result
+        low = b.insert(ExtUIOp(value, out=i64)).out
+        high = b.insert(ExtUIOp(block.add_argument(i32), out=i64)).out
         value = b.insert(OrIOp(low, b.insert(ShLIOp(high, _thirty_two(b))).result)).result
     if width not in (32, 64):
-        value = b.insert(TruncIOp(value, result=IntegerType(width))).result
+        value = b.insert(TruncIOp(value, out=IntegerType(width))).out
     if type.is_index:
-        return b.insert(IndexCastUIOp(value, result=type)).result
+        return b.insert(IndexCastUIOp(value, out=type)).out
     if isinstance(type, FloatType):
-        return b.insert(BitcastOp(value, result=type)).result
+        return b.insert(BitcastOp(value, out=type)).out
     return value
