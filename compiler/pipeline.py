@@ -108,7 +108,7 @@ def compile(
         from pyiree.compiler.vm.serialize import serialize
 
         started = time.perf_counter()
-        done._vmfb = serialize(done.module, context)
+        done._vmfb = serialize(done.module, context, prepared=compile_from != "vm")
         done.timing["vmfb"] = time.perf_counter() - started
         done.phase = "vmfb"
     return done

@@ -21,7 +21,7 @@ from pyiree.compiler.ir.diagnostics import ConversionError
 from pyiree.compiler.ir.parametrized import DialectType
 from pyiree.compiler.ir.rewrite import constant_value
 from pyiree.compiler.ir.types import FloatType, IntegerType, Type, f32, f64, i32, i64
-from pyiree.compiler.vm.hal_imports import hal_import, hal_import_names
+from pyiree.compiler.vm.hal_imports import hal_import, hal_import_row
 from pyiree.compiler.vm.ops import (
     FAMILY_OPS,
     CallOp,
@@ -257,24 +257,18 @@ class Converter:
 
     # Calls.
 
-    def imported(self, name: str) -> ImportOp:
-        """The import of a function of the hal module, declared when first asked for."""
-        found = self.imports.get(name)
-        if found is None:
-            if name not in hal_import_names():
-                raise ConversionError(f"the hal module has no function '{name}'", self.builder.location)
-            found = self.imports[name] = hal_import(name)
-        return found
-
     def call_import(self, name: str, arguments: Sequence[Value | list[Any]]) -> list[Value]:
         """Calls a function of the hal module; numbers are made as wide as the parameters are.
 
         An argument for a span is a list of values, or of tuples of them.
         """
-        import_op = self.imported(name)
+        if name not in self.imports:
+            self.imports[name] = hal_import(name)
+        row = hal_import_row(name)
+        inputs, results = row.function_type.inputs, row.function_type.results
         flat: list[Value] = []
         sizes = []
-        for argument, type in zip(arguments, import_op.function_type.inputs, strict=True):
+        for argument, type in zip(arguments, inputs, strict=True):
             if isinstance(argument, list):
                 sizes.append(len(argument))
                 members = type.types if hasattr(type, "types") else (type,)
@@ -284,11 +278,10 @@ class Converter:
             else:
                 sizes.append(-1)
                 flat.append(self._fit(argument, type))
-        attributes = {k: v for k, v in import_op.attributes.items() if k == "nosideeffects"}
+        attributes = {k: v for k, v in row.attributes.items() if k == "nosideeffects"}
         callee = SymbolRefAttr(name)
-        results = import_op.function_type.results
-        if import_op.is_variadic:
-            segments = (segment_sizes_attr(sizes), segment_types_attr(import_op.function_type.inputs))
+        if row.is_variadic:
+            segments = (segment_sizes_attr(sizes), segment_types_attr(inputs))
             call = CallVariadicOp(flat, callee, *segments, results=results, attributes=attributes)
         else:
             call = CallOp(flat, callee, results=results, attributes=attributes)

@@ -21,6 +21,7 @@ from pyiree.compiler.ir.diagnostics import ConversionError
 from pyiree.compiler.ir.fields import VARIADIC
 from pyiree.compiler.ir.types import Type, bit_width, f32, f64, i1, i32, i64
 from pyiree.compiler.vm.conversion import Converter, converts
+from pyiree.compiler.vm.hal_imports import hal_import_row
 from pyiree.compiler.vm.ops import FAMILY_OPS, BufferAllocOp
 from pyiree.compiler.vm.types import BufferType, RefType, is_ref
 from pyiree.runtime.vmfb import abi
@@ -75,9 +76,8 @@ _ELF_MIME_TYPE = "application/x-elf"
     "hal.fence.await",
 )
 def _call_of_same_name(conv: Converter, op: Any) -> None:
-    import_op = conv.imported(op.name)
-    names = [import_op.argument_attributes(i).get("vm.name").value for i in range(len(import_op.function_type.inputs))]
-    arguments = [_argument(conv, op, n, t) for n, t in zip(names, import_op.function_type.inputs)]
+    row = hal_import_row(op.name)
+    arguments = [_argument(conv, op, n, t) for n, t in zip(row.names, row.function_type.inputs)]
     _replace(conv, op, conv.call_import(op.name, arguments))
 
 

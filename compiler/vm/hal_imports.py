@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import NamedTuple
 
 from pyiree.compiler.ir.attributes import ArrayAttr, Attribute, DictAttr, StringAttr, TypeAttr, UnitAttr
 from pyiree.compiler.ir.parametrized import DialectType
@@ -112,37 +113,59 @@ def _type(text: str) -> Type:
     return RefType(found())
 
 
+class HalImport(NamedTuple):
+    """A row, taken apart."""
+
+    function_type: FunctionType
+    names: tuple[str, ...]
+    spans: tuple[bool, ...]
+    attributes: dict[str, Attribute]
+    minimum_version: int | None
+
+    @property
+    def is_variadic(self) -> bool:
+        """Whether any parameter is a span."""
+        return any(self.spans)
+
+
 @cache
-def _signature(name: str) -> tuple[FunctionType, ArrayAttr, dict[str, Attribute], int | None]:
+def hal_import_row(name: str) -> HalImport:
+    """What the table says of a function."""
     _, row = _rows()[name]
     match = _ROW.fullmatch(row)
-    # The name of a row may end in what begins its parameters: `()` for none.
     assert match is not None, row
-    types, attributes = [], []
-    for parameter, type, span in _PARAMETER.findall(match["parameters"]):
-        types.append(_type(type))
-        entries: dict[str, Attribute] = {"vm.name": StringAttr(parameter)}
-        if span:
-            entries["vm.variadic"] = UnitAttr()
-        attributes.append(DictAttr(entries))
+    parameters = _PARAMETER.findall(match["parameters"])
     results = [_type(text) for text in (match["results"] or "").strip().split(", ") if text]
-    marks, version = {}, None
+    marks: dict[str, Attribute] = {}
+    version = None
     for mark in (match["marks"] or "").split():
         if mark.isdigit():
             version = int(mark)
         else:
             marks[{"pure": "nosideeffects", "yields": "vm.yield"}[mark]] = UnitAttr()
-    return FunctionType(types, results), ArrayAttr(attributes), marks, version
+    return HalImport(
+        FunctionType([_type(type) for _, type, _ in parameters], results),
+        tuple([parameter for parameter, _, _ in parameters]),
+        tuple([bool(span) for _, _, span in parameters]),
+        marks,
+        version,
+    )
 
 
 def hal_import(name: str) -> ImportOp:
     """A new `vm.import` of a function of the hal module."""
-    function_type, arguments, marks, version = _signature(name)
+    row = hal_import_row(name)
+    arguments = []
+    for parameter, is_span in zip(row.names, row.spans):
+        entries: dict[str, Attribute] = {"vm.name": StringAttr(parameter)}
+        if is_span:
+            entries["vm.variadic"] = UnitAttr()
+        arguments.append(DictAttr(entries))
     return ImportOp(
         sym_name=name,
-        function_type=TypeAttr(function_type),
-        arg_attrs=arguments if len(arguments) else None,
+        function_type=TypeAttr(row.function_type),
+        arg_attrs=ArrayAttr(arguments) if arguments else None,
         sym_visibility="private",
-        minimum_version=version,
-        attributes=dict(marks),
+        minimum_version=row.minimum_version,
+        attributes=dict(row.attributes),
     )

@@ -30,15 +30,24 @@ _EXTENSIONS = {"application/x-elf": "so"}
 
 
 def serialize(
-    module: Operation, context: PassContext, *, debug_info: bool = False, polyglot_zip: bool = False
+    module: Operation,
+    context: PassContext,
+    *,
+    prepared: bool = False,
+    debug_info: bool = False,
+    polyglot_zip: bool = False,
 ) -> bytes:
-    """The `.vmfb` of a module at the vm phase; with `debug_info` it holds function names and source locations."""
-    return archive.write_module(module_def(module, context, debug_info=debug_info), polyglot_zip=polyglot_zip)
+    """The `.vmfb` of a module at the vm phase; with `debug_info` it holds function names and source locations.
+
+    `prepared` says that the module is what the passes of the phase have left, so that nothing is to be made up for.
+    """
+    if not prepared:
+        PassManager(SERIALIZATION_PIPELINE).run(module, context)
+    return archive.write_module(module_def(module, debug_info=debug_info), polyglot_zip=polyglot_zip)
 
 
-def module_def(module: Operation, context: PassContext, *, debug_info: bool = False) -> schema.ModuleDef:
+def module_def(module: Operation, *, debug_info: bool = False) -> schema.ModuleDef:
     """The tables of a module's file."""
-    PassManager(SERIALIZATION_PIPELINE).run(module, context)
     found = list(module.walk_type(ModuleOp))
     if len(found) != 1:
         raise CompileError(f"a file holds one vm.module, and here are {len(found)}", module.location)

@@ -61,9 +61,12 @@ class ListType(DialectType, name="vm.list"):
 VALUE_CODES = {i32: "i", i64: "I", f32: "f", f64: "F"}
 
 
+_REFERENCES = frozenset((RefType, BufferType, ListType))
+
+
 def is_ref(type: Type) -> bool:
     """Whether values of the type live in the reference bank."""
-    return isinstance(type, RefType | BufferType | ListType)
+    return type.__class__ in _REFERENCES
 
 
 def is_vm_type(type: Type) -> bool:
