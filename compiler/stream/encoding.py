@@ -95,7 +95,9 @@ def full_shape(type: TensorType, dims: Sequence[Value]) -> list[IndexLike]:
 def byte_size(math: IndexMath, type: TensorType, dims: Sequence[Value], location: Location) -> IndexLike:
     """The bytes of a tensor."""
     size: IndexLike = element_bytes(type, location)
-    for n in full_shape(type, dims):
+    for n in (n for n in type.shape if n is not None):
+        size = math.mul(size, n)
+    for n in dims:
         size = math.mul(size, n)
     return size
 

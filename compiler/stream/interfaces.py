@@ -33,7 +33,7 @@ class TimelineOp(Protocol):
 
 @runtime_checkable
 class TiedOp(Protocol):
-    """An op whose one result takes over, or is, the storage of an operand."""
+    """An op whose one result takes over, or is, the storage of its first operand."""
 
     tied_operand: Value
 
@@ -61,23 +61,26 @@ def execution_affinity(op: Any) -> Attribute | None:
     return op.affinity if isinstance(op, AffinityOp) else None
 
 
-def tied_operand(value: Value) -> Value | None:
-    """The operand whose storage a result takes over, or None."""
-    if not isinstance(value, OpResult):
+def tied_position(value: Value) -> int | None:
+    """Which operand (by position) a result takes over the storage of, or None."""
+    if not isinstance(value, OpResult) or not is_resource(value.type):
         return None
     op: Any = value.op
-    if isinstance(op, TiedOp):
-        return op.tied_operand if is_resource(value.type) else None
+    if isinstance(op, TiedOp | ops.TimepointBarrierOp):
+        return 0
     if isinstance(op, ops.TimepointAwaitOp):
-        return op.resource_operands[value.index]
-    if isinstance(op, ops.TimepointBarrierOp):
-        return op.resource if value.index == 0 else None
+        return value.index
     if isinstance(op, ops.TensorDispatchOp | ops.AsyncDispatchOp | ops.AsyncExecuteOp | ops.AsyncConcurrentOp):
-        ties = tied_operand_indices(op.tied_operands, len(op.result_sizes))
-        if value.index < len(ties) and ties[value.index] != UNTIED:
-            operands = op.mixed_operands if isinstance(op, ops.TensorDispatchOp) else op.resource_operands
-            return operands[ties[value.index]]
+        tie = tied_operand_indices(op.tied_operands, len(op.result_sizes))[value.index]
+        if tie != UNTIED:
+            return tie + (0 if op.regions else len(op.workload))
     return None
+
+
+def tied_operand(value: Value) -> Value | None:
+    """The operand whose storage a result takes over, or None."""
+    position = tied_position(value)
+    return None if position is None else value.op.operands[position]  # type: ignore[attr-defined]
 
 
 def tied_results(op: Operation) -> Iterator[tuple[OpResult, Value]]:

@@ -19,7 +19,7 @@ from pyiree.compiler.ir.core import Operation, Value
 from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.stream import ops
 from pyiree.compiler.stream.analysis.ownership import BRANCHES, Ownership
-from pyiree.compiler.stream.interfaces import RENAMING, is_visible_at, resource_size, tied_results
+from pyiree.compiler.stream.interfaces import RENAMING, is_visible_at, resource_size, tied_position, tied_results
 
 
 @register_pass("iree-stream-materialize-copy-on-write", on=("util.func", "util.initializer"))
@@ -27,8 +27,8 @@ def materialize_copy_on_write(host: Operation, context: PassContext) -> None:
     """Puts a copy before every op that writes in place, and before exports of memory that others see."""
     for op in list(host.walk()):
         if not isinstance(op, RENAMING) and not op.regions:
-            for _, operand in list(tied_results(op)):
-                _copy_operand(op, operand)
+            for result, operand in list(tied_results(op)):
+                _copy_operand(op, operand, tied_position(result))
     _copy_shared_exports(host)
 
 
@@ -41,13 +41,12 @@ def clone_before(op: Any, value: Value, affinity: Any) -> Value | None:
     return Builder.before(op).insert(clone).result
 
 
-def _copy_operand(op: Any, operand: Value) -> None:
+def _copy_operand(op: Any, operand: Value, position: int | None) -> None:
     copy = clone_before(op, operand, op.properties.get("affinity"))
-    if copy is None:
+    if copy is None or position is None:
         raise op.error("writes into a resource of unknown size")
-    # A dispatch may read the operand in other places as well; only the tied one is written.
-    tied = {operand: copy}
-    op.set_operands([tied.get(v, v) for v in op.operands])
+    # A dispatch may read the same operand in other places as well; these go on reading the original.
+    op.set_operand(position, copy)
 
 
 def _copy_shared_exports(host: Operation) -> None:

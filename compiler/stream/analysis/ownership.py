@@ -92,9 +92,15 @@ class Ownership:
                 user = use.owner
                 if user is writer:
                     uses_by_writer += 1
-                elif user is not instead_of and not (self._only_looks(use) and _comes_before(user, writer)):
+                elif user is not instead_of and not self._is_over(use, writer):
                     return False
         return uses_by_writer == 1
+
+    def _is_over(self, use: Use, writer: Operation) -> bool:
+        """Whether a use is no reason to keep memory as it is until after `writer`."""
+        if isinstance(use.owner, scf.YieldOp):
+            return _never_both(use.owner, writer)
+        return self._only_looks(use) and _comes_before(use.owner, writer)
 
     def _only_looks(self, use: Use) -> bool:
         """Whether a use hands memory on to nobody but other names of it."""
@@ -195,16 +201,26 @@ def _in_block_of(op: Operation, other: Operation) -> Operation | None:
     return around
 
 
-def _comes_before(first: Operation, second: Operation) -> bool:
-    """Whether `first` is done before `second` whenever both run; ops of different branches never both run."""
+def _common_block(first: Operation, second: Operation) -> tuple[Operation, Operation] | None:
+    """The ops of one block, innermost, that are or hold two ops."""
     a: Operation | None = first
     while a is not None:
         b = _in_block_of(second, a)
         if b is not None:
-            if a is not b:
-                return a.is_before_in_block(b)
-            return isinstance(a, BRANCHES)
+            return a, b
         a = a.parent_op
-    return False
+    return None
 
 
+def _never_both(first: Operation, second: Operation) -> bool:
+    """Whether two ops stand in different branches of one condition."""
+    pair = _common_block(first, second)
+    return pair is not None and pair[0] is pair[1] and isinstance(pair[0], BRANCHES)
+
+
+def _comes_before(first: Operation, second: Operation) -> bool:
+    """Whether `first` is done before `second` whenever both run."""
+    pair = _common_block(first, second)
+    if pair is None:
+        return False
+    return pair[0].is_before_in_block(pair[1]) if pair[0] is not pair[1] else isinstance(pair[0], BRANCHES)

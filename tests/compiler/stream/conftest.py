@@ -13,9 +13,10 @@ def run_passes():
     """A function (text, *passes) that gives the text after the passes, verified after each."""
     from pyiree.compiler.ir.parser import parse
     from pyiree.compiler.ir.passes import PassContext, PassManager
+    from pyiree.compiler.stream import pipeline  # noqa: F401  (says where the passes are)
 
     def run(text, *passes):
-        module = parse(text, verify=True)
+        module = parse(text if "\nmodule" in text or text.startswith("module") else f"module {{{text}}}", verify=True)
         PassManager(passes).run(module, PassContext(verify_each=True))
         return str(module)
 
