@@ -105,7 +105,7 @@ def _object_code() -> bytes:
     note = folder / f"key-{_stamp()}"
     try:
         key = note.read_text()
-    except FileNotFoundError:
+    except OSError:  # none yet, or no readable cache, which is reported where it is written
         key = cache_key()
     path = folder / f"runtime-{key}.o"
     stored = _read(path)
@@ -129,10 +129,10 @@ def _object_code() -> bytes:
 
 
 def _read(path: Path) -> bytes | None:
-    """The stored object, or None if it is missing or damaged."""
+    """The stored object, or None if it is missing, unreadable or damaged."""
     try:
         content = path.read_bytes()
-    except FileNotFoundError:
+    except OSError:
         return None
     digest, code = content[:32], content[32:]
     return code if hashlib.sha256(code).digest() == digest else None

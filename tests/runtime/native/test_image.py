@@ -2,6 +2,9 @@
 
 import ctypes
 import hashlib
+import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -66,3 +69,40 @@ def test_counts_are_atomic():
         thread.join()
     assert ctypes.c_int64.from_address(ref).value == 1
     native.release(ref)
+
+
+BUILD = """
+from pyiree.runtime.native.image import image
+ref = image().buffer_allocate(8, 16)
+image().release(ref)
+print("works")
+"""
+
+
+@pytest.mark.slow
+def test_processes_that_start_at_once_build_once(tmp_path):
+    environment = {**os.environ, "PYIREE_RUNTIME_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", BUILD]
+    children = [
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    outputs = [child.communicate(timeout=300) for child in children]
+    assert [out for out, _ in outputs] == ["works\n"] * 3
+    assert sum("building the native runtime" in err for _, err in outputs) == 1
+    assert len(list((tmp_path / "native").glob("runtime-*.o"))) == 1
+
+
+@pytest.mark.slow
+def test_unwritable_cache_compiles_for_the_process(tmp_path, python_child):
+    (tmp_path / "file").write_text("in the way of a folder")
+    done = python_child(BUILD, env={"PYIREE_RUNTIME_CACHE_DIR": str(tmp_path / "file")}, timeout=300)
+    assert done.stdout == "works\n"
+    assert "cannot be cached" in done.stderr
+
+
+@pytest.mark.slow
+def test_jit_mode_stores_nothing(tmp_path, python_child):
+    environment = {"PYIREE_RUNTIME": "jit", "PYIREE_RUNTIME_CACHE_DIR": str(tmp_path)}
+    assert python_child(BUILD, env=environment, timeout=300).stdout == "works\n"
+    assert not list(tmp_path.rglob("*"))
