@@ -19,6 +19,7 @@ _operations: dict[str, type] = {}
 _types: dict[str, type] = {}
 _attributes: dict[str, type] = {}
 _constant_materializers: dict[str, Callable[..., Any]] = {}
+_operation_makers: dict[str, Callable[[str], type | None]] = {}
 
 
 def register_dialect(name: str, module: str) -> None:
@@ -80,7 +81,16 @@ def _lookup(table: dict[str, type], name: str) -> type | None:
 
 def lookup_operation(name: str) -> type | None:
     """The op class named `dialect.op`, or None."""
-    return _lookup(_operations, name)
+    found = _lookup(_operations, name)
+    if found is None:
+        make = _operation_makers.get(name.partition(".")[0])
+        found = None if make is None else make(name)
+    return found
+
+
+def register_operation_maker(dialect: str, make: Callable[[str], type | None]) -> None:
+    """Says how ops of a dialect are made that exist only when their name is met; `make` gives None for others."""
+    _operation_makers[dialect] = make
 
 
 def lookup_type(name: str) -> type | None:

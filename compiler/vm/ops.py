@@ -5,14 +5,7 @@ declared in `ops_control` (modules, functions, branches), `ops_calls`, `ops_memo
 `ops_values` (constants, arithmetic, comparisons, conversions, selections); the regular families are tables there.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
+from pyiree.compiler.vm.ops_base import FAMILY_OPS  # noqa: F401
 from pyiree.compiler.vm.ops_control import *  # noqa: F403  (this module is the whole dialect)
 from pyiree.compiler.vm.ops_memory import *  # noqa: F403
-from pyiree.compiler.vm.ops_memory import MEMORY_OPS
-from pyiree.compiler.vm.ops_values import VALUE_OPS, ConstRefZeroOp, constant_op  # noqa: F401
-
-#: The op class of each mnemonic of a family: `FAMILY_OPS["add.i32"]`.
-FAMILY_OPS: dict[str, Any] = {**VALUE_OPS, **MEMORY_OPS}
+from pyiree.compiler.vm.ops_values import ConstRefZeroOp, constant_op  # noqa: F401

@@ -1,7 +1,6 @@
 """Globals, read-only data, buffers and lists.
 
-Enters: nothing. Leaves: op classes; the families with a row for each type are in `MEMORY_OPS` by their mnemonic
-(`MEMORY_OPS["buffer.load.i8.u"]` is `vm.buffer.load.i8.u`).
+Enters: nothing. Leaves: op classes; the families with a row for each type are in `FAMILY_OPS`.
 
     vm.global.ref private mutable @device : !vm.ref<!hal.device>
     %0 = vm.global.load.ref @device : !vm.ref<!hal.device>
@@ -16,7 +15,6 @@ from pyiree.compiler.dialects import util as _util  # noqa: F401  (registers the
 from pyiree.compiler.dialects.util_types import PtrType
 from pyiree.compiler.ir.attributes import Attribute, TypeAttr
 from pyiree.compiler.ir.constraints import AnyType
-from pyiree.compiler.ir.definition import OpMeta
 from pyiree.compiler.ir.fields import (
     Attr,
     Operand,
@@ -39,18 +37,9 @@ from pyiree.compiler.ir.traits import (
     Symbol,
 )
 from pyiree.compiler.ir.types import Type, f32, f64, i32, i64
-from pyiree.compiler.vm.ops_base import AnyBuffer, AnyList, AnyRef, VmOp
-
-MEMORY_OPS: dict[str, Any] = {}
+from pyiree.compiler.vm.ops_base import FAMILY_OPS, AnyBuffer, AnyList, AnyRef, VmOp
 
 _VALUE_TYPES = {"i32": i32, "i64": i64, "f32": f32, "f64": f64}
-
-
-def _declare(base: Any, mnemonic: str, fields: dict[str, Any] | None = None) -> None:
-    """A class for one row of a family, with its types filled in."""
-    namespace = {"__annotations__": fields or {}, "__doc__": base.__doc__, "__module__": __name__}
-    class_name = "".join([part.capitalize() for part in mnemonic.split(".")]) + "Op"
-    MEMORY_OPS[mnemonic] = OpMeta(class_name, (base,), namespace, name=f"vm.{mnemonic}")
 
 
 # ------------------------------------------------------------------ globals
@@ -126,11 +115,11 @@ class _GlobalStoreIndirect(VmOp):
 
 
 for _name, _type in {**_VALUE_TYPES, "ref": AnyRef}.items():
-    _declare(GlobalOp, f"global.{_name}")
-    _declare(_GlobalLoad, f"global.load.{_name}", {"value": Result[_type]})
-    _declare(_GlobalStore, f"global.store.{_name}", {"value": Operand[_type]})
-    _declare(_GlobalLoadIndirect, f"global.load.indirect.{_name}", {"value": Result[_type]})
-    _declare(_GlobalStoreIndirect, f"global.store.indirect.{_name}", {"value": Operand[_type]})
+    FAMILY_OPS.add(f"global.{_name}", GlobalOp, {})
+    FAMILY_OPS.add(f"global.load.{_name}", _GlobalLoad, {"value": Result[_type]})
+    FAMILY_OPS.add(f"global.store.{_name}", _GlobalStore, {"value": Operand[_type]})
+    FAMILY_OPS.add(f"global.load.indirect.{_name}", _GlobalLoadIndirect, {"value": Result[_type]})
+    FAMILY_OPS.add(f"global.store.indirect.{_name}", _GlobalStoreIndirect, {"value": Operand[_type]})
 
 
 # ------------------------------------------------------------------ read-only data
@@ -292,10 +281,10 @@ class _BufferStore(VmOp):
 
 
 for _name, _type in {"i8": i32, "i16": i32, **_VALUE_TYPES}.items():
-    _declare(_BufferFill, f"buffer.fill.{_name}", {"value": Operand[_type]})
-    _declare(_BufferStore, f"buffer.store.{_name}", {"value": Operand[_type]})
+    FAMILY_OPS.add(f"buffer.fill.{_name}", _BufferFill, {"value": Operand[_type]})
+    FAMILY_OPS.add(f"buffer.store.{_name}", _BufferStore, {"value": Operand[_type]})
 for _name, _type in {"i8.u": i32, "i8.s": i32, "i16.u": i32, "i16.s": i32, **_VALUE_TYPES}.items():
-    _declare(_BufferLoad, f"buffer.load.{_name}", {"result": Result[_type]})
+    FAMILY_OPS.add(f"buffer.load.{_name}", _BufferLoad, {"result": Result[_type]})
 
 
 # ------------------------------------------------------------------ lists
@@ -358,8 +347,8 @@ class _ListSet(VmOp):
 
 
 for _name, _type in {**_VALUE_TYPES, "ref": AnyRef}.items():
-    _declare(_ListGet, f"list.get.{_name}", {"result": Result[_type]})
-    _declare(_ListSet, f"list.set.{_name}", {"value": Operand[_type]})
+    FAMILY_OPS.add(f"list.get.{_name}", _ListGet, {"result": Result[_type]})
+    FAMILY_OPS.add(f"list.set.{_name}", _ListSet, {"value": Operand[_type]})
 
 
 def global_op(
@@ -367,7 +356,7 @@ def global_op(
 ) -> VmOp:
     """A private global of one of the VM's types."""
     suffix = str(type) if type in _VALUE_TYPES.values() else "ref"
-    return MEMORY_OPS[f"global.{suffix}"](
+    return FAMILY_OPS[f"global.{suffix}"](
         sym_visibility="private",
         sym_name=name,
         type=TypeAttr(type),

@@ -1,7 +1,7 @@
 """Constants, arithmetic, comparisons, conversions and selections: the regular part of the vm dialect, from tables.
 
-Enters: nothing. Leaves: one op class a row, in `VALUE_OPS` by its mnemonic (`VALUE_OPS["add.i32"]` is `vm.add.i32`).
-The last part of a mnemonic that names a type is the type that it works on; conversions name both.
+Enters: nothing. Leaves: one op class a row, in `FAMILY_OPS`. The part of a mnemonic that names a type is the type that
+it works on; conversions name both.
 
     %c5 = vm.const.i32 5            %0 = vm.add.i32 %a, %b : i32         %1 = vm.ext.i32.i64.s %0 : i32 -> i64
     %eq = vm.cmp.eq.i64 %a, %b : i64                                     %2 = vm.select.ref %c, %x, %y : !vm.ref<?>
@@ -14,7 +14,6 @@ from typing import Any
 from pyiree.compiler.ir.attributes import Attribute, FloatAttr, IntegerAttr
 from pyiree.compiler.ir.constraints import AnyType
 from pyiree.compiler.ir.core import Operation
-from pyiree.compiler.ir.definition import OpMeta
 from pyiree.compiler.ir.fields import AttrSpec, Operand, Result, Variadic
 from pyiree.compiler.ir.format import directive
 from pyiree.compiler.ir.location import Location
@@ -22,10 +21,8 @@ from pyiree.compiler.ir.registry import register_constant_materializer
 from pyiree.compiler.ir.traits import Commutative, ConstantLike, Pure, SameOperandsAndResultType, SameTypeOperands
 from pyiree.compiler.ir.types import Type, f32, f64, i32, i64
 from pyiree.compiler.vm.folding import fold_value
-from pyiree.compiler.vm.ops_base import AnyRef, VmOp
+from pyiree.compiler.vm.ops_base import FAMILY_OPS, AnyRef, VmOp
 from pyiree.compiler.vm.pseudo_ops import PSEUDO_OP_PATTERNS
-
-VALUE_OPS: dict[str, Any] = {}
 
 _TYPES: dict[str, Any] = {"i32": i32, "i64": i64, "f32": f32, "f64": f64, "ref": AnyRef}
 #: The types in the mnemonics of conversions: narrow integers are held in 32 bits.
@@ -304,13 +301,6 @@ class _Switch(VmOp):
 # ------------------------------------------------------------------ from rows to classes
 
 
-def _declare(base: Any, mnemonic: str, fields: dict[str, Any], **namespace: Any) -> None:
-    """A class for one row: the family's with its types filled in."""
-    namespace |= {"__annotations__": fields, "__doc__": base.__doc__, "__module__": __name__}
-    class_name = "".join([part.capitalize() for part in mnemonic.split(".")]) + "Op"
-    VALUE_OPS[mnemonic] = OpMeta(class_name, (base,), namespace, name=f"vm.{mnemonic}")
-
-
 def _type_of(mnemonic: str) -> Any:
     return next(_TYPES[part] for part in mnemonic.split(".") if part in _TYPES)
 
@@ -320,13 +310,13 @@ def _family(base: Any, rows: str, operands: str, **namespace: Any) -> None:
     for mnemonic in rows.split():
         type = _type_of(mnemonic)
         fields = {name: (Result if name == "result" else Operand)[type] for name in operands.split()}
-        _declare(base, mnemonic, fields, **namespace)
+        FAMILY_OPS.add(mnemonic, base, fields, **namespace)
 
 
 def _conversions(rows: str, **namespace: Any) -> None:
     for mnemonic in rows.split():
         source, target = [_CONVERTED[part] for part in mnemonic.split(".") if part in _CONVERTED]
-        _declare(_Conversion, mnemonic, {"operand": Operand[source], "result": Result[target]}, **namespace)
+        FAMILY_OPS.add(mnemonic, _Conversion, {"operand": Operand[source], "result": Result[target]}, **namespace)
 
 
 def _constants() -> None:
@@ -336,8 +326,8 @@ def _constants() -> None:
         spec = AttrSpec(attribute, False, None, make, "attribute" if type.is_float else "integer", type)
         fields = {"value": spec, "result": Result[type]}
         number = f'custom<BareNumber>("{name}", $value)' if type.is_float else "$value"
-        _declare(_Constant, f"const.{name}", fields, format=f"{number} attr-dict")
-        _declare(_Zero, f"const.{name}.zero", fields, value=zero)
+        FAMILY_OPS.add(f"const.{name}", _Constant, fields, format=f"{number} attr-dict")
+        FAMILY_OPS.add(f"const.{name}.zero", _Zero, fields, value=zero)
 
 
 _constants()
@@ -366,8 +356,8 @@ def constant_op(value: Attribute, type: Type, location: Location) -> Operation |
     else:
         return None
     if is_zero:
-        return VALUE_OPS[f"const.{type}.zero"](location=location)
-    return VALUE_OPS[f"const.{type}"](value, location=location)
+        return FAMILY_OPS[f"const.{type}.zero"](location=location)
+    return FAMILY_OPS[f"const.{type}"](value, location=location)
 
 
 register_constant_materializer("vm", constant_op)
