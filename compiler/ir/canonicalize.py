@@ -22,14 +22,19 @@ from pyiree.compiler.ir.rewrite import RewritePattern, apply_patterns_greedily
 def canonicalize(op: Operation, context: PassContext) -> None:
     """Folds and rewrites inside `op`."""
     _drop_unreachable(op)
-    apply_patterns_greedily(op, canonicalization_patterns(op))
-    _drop_unreachable(op)
+    patterns = canonicalization_patterns(op)
+    apply_patterns_greedily(op, patterns)
+    # A block that is gone may leave another with a single way in.
+    while _drop_unreachable(op):
+        apply_patterns_greedily(op, patterns)
 
 
-def _drop_unreachable(op: Operation) -> None:
+def _drop_unreachable(op: Operation) -> bool:
+    found = False
     for nested in op.walk():
         for region in nested.regions:
-            erase_unreachable_blocks(region)
+            found = erase_unreachable_blocks(region) or found
+    return found
 
 
 def canonicalization_patterns(root: Operation) -> list[RewritePattern]:

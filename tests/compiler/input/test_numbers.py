@@ -220,10 +220,23 @@ FAMILIES = {
 }
 
 
+#: One or two of each family: what every test run looks at.
+BRIEF = ("integers", "float_to_integer", "broadcast", "pads", "softmax", "matmul", "gather", "scatter", "scan", "cond")
+
+
+def test_briefly(through_iree, tmp_path):
+    everything = {name: case for cases in FAMILIES.values() for name, case in cases.items()}
+    _compare({name: everything[name] for name in BRIEF}, through_iree, tmp_path)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_family(family, through_iree, tmp_path):
-    cases = FAMILIES[family]
-    found = through_iree(cases, tmp_path)
+    _compare(FAMILIES[family], through_iree, tmp_path)
+
+
+def _compare(cases, through_iree, folder):
+    found = through_iree(cases, folder)
     wrong = []
     for name, (function, arguments) in cases.items():
         expected = jax.tree.leaves(jax.jit(function)(*arguments))
@@ -239,6 +252,7 @@ def test_family(family, through_iree, tmp_path):
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.slow
 def test_half_precision_dots_sum_in_single_precision_and_round_once(through_iree, tmp_path):
     x, y = _f32(8, 64).astype(ml_dtypes.bfloat16), _f32(64, 8).astype(ml_dtypes.bfloat16)
 
@@ -251,6 +265,7 @@ def test_half_precision_dots_sum_in_single_precision_and_round_once(through_iree
     np.testing.assert_array_equal(found, exact.astype(np.float32).astype(ml_dtypes.bfloat16).astype(np.float32))
 
 
+@pytest.mark.slow
 def test_integer_powers_wrap(through_iree, tmp_path):
     text = """
     func.func public @main(%a: tensor<6xi32>, %b: tensor<6xi32>) -> tensor<6xi32> {
