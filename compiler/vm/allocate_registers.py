@@ -25,6 +25,9 @@ from pyiree.runtime.vmfb import abi, isa
 
 Remap = list[tuple[int, int]]
 
+#: The even registers of a bank.
+_EVEN = int("01" * (isa.MAX_I32_REGISTERS // 2 + 2), 2)
+
 
 class Bank:
     """One kind of registers: the lowest free ones, and how many were ever used."""
@@ -35,17 +38,12 @@ class Bank:
         self.what = what
 
     def lowest_free(self, occupied: int, width: int) -> int:
-        """The lowest register free with as many as `width` from there; two start at an even one."""
-        register = 0
-        while True:
-            if width == 1:
-                free = ~occupied
-                register = (free & -free).bit_length() - 1
-                break
-            if not occupied >> register & 3:
-                break
-            register += 2
-        return register
+        """The lowest free register; for a width of two, the lowest even one that is free with the next."""
+        if width == 1:
+            free = ~occupied
+        else:
+            free = ~(occupied | occupied >> 1) & _EVEN & ((4 << occupied.bit_length()) - 1)
+        return (free & -free).bit_length() - 1
 
     def use(self, register: int, width: int) -> None:
         """Counts a register in."""

@@ -93,6 +93,7 @@ class Converter:
         self.executables = executables
         #: The functions and imports that calls may name.
         self.functions = functions
+        self.called: set[str] = set()
         self.imports: dict[str, ImportOp] = {}
         self._segments: dict[str, RodataOp] = {}
         self._holder: Operation | None = None

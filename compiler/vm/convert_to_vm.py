@@ -2,8 +2,8 @@
 
 Before: a module of util functions, globals and initializers over hal, util, cf, arith and math ops; executables are
         binaries.
-After:  one `vm.module` in it. Public functions have exports; functions of other modules that are called have imports;
-        strings, binaries and constants are data segments.
+After:  one `vm.module` in it. Public functions have exports; functions of other modules that are called have imports
+        (declarations that nothing calls go); strings, binaries and constants are data segments.
 
     util.func public @main(%arg0: !hal.buffer_view) -> … { … }
     →  vm.func private @main(%arg0: !vm.ref<!hal.buffer_view>) -> … { … }
@@ -63,6 +63,9 @@ def convert_to_vm(root: Operation, context: PassContext) -> None:
             _convert_global(conv, op, end)
         elif op.name != "hal.executable":
             raise ConversionError(f"'{op.name}' has no counterpart in a vm.module", op.location)
+    for op in module.entry_block.ops:
+        if isinstance(op, ImportOp) and op.sym_name not in conv.called:
+            op.erase()
     for import_name in sorted(conv.imports, key=hal_import_position, reverse=True):
         module.entry_block.prepend(conv.imports[import_name])
     for op in symbols:

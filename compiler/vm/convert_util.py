@@ -55,6 +55,7 @@ def _call(conv: Converter, op: Any) -> None:
     callee = conv.functions.get(name)
     if callee is None:
         raise ConversionError(f"'{op.name}' names @{name}, which is no function of the module", op.location)
+    conv.called.add(name)
     types = [conv.type(t, op) for t in op.result_types]
     attributes = {k: v for k, v in callee.attributes.items() if k == "nosideeffects"}
     call = conv.insert(

@@ -119,3 +119,49 @@ def test_imports_are_the_ones_used(hal_text, to_vm):
 def test_references_of_whole_programs_end_once(hal_text, to_vm, check_ownership):
     for function, arguments in PROGRAMS.values():
         check_ownership(serialize(to_vm(hal_text(function, *arguments)), PassContext()))
+
+
+HOST_CALL = """
+module @m {
+  util.func private @pyiree_callback.call(%id: i64, %view: !hal.buffer_view, %wait: !hal.fence, %signal: !hal.fence)
+      -> !hal.buffer_view attributes {vm.version = 2 : i32, vm.yield}
+  util.func private @pyiree_callback.other(%id: i64)
+  util.func public @main(%arg0: !hal.buffer_view, %wait: !hal.fence, %signal: !hal.fence) -> !hal.buffer_view {
+    %id = arith.constant 7 : i64
+    %0 = util.call @pyiree_callback.call(%id, %arg0, %wait, %signal)
+      : (i64, !hal.buffer_view, !hal.fence, !hal.fence) -> !hal.buffer_view
+    util.return %0 : !hal.buffer_view
+  }
+}"""
+
+
+def test_functions_of_the_host_are_imports(to_vm, iree_tool):
+    from pyiree.runtime.vmfb import archive
+
+    module = to_vm(HOST_CALL)
+    text = print_operation(module)
+    iree_tool("iree-opt", "-", input=text)
+    assert "vm.call.yieldable @pyiree_callback.call" in text and "pyiree_callback.other" not in text
+    file = archive.read_module(serialize(module, PassContext(), prepared=True))
+    assert [(i.full_name, i.signature.calling_convention) for i in file.imported_functions] == [
+        ("pyiree_callback.call", "0Irrr_r")
+    ]
+    assert [(d.name, d.minimum_version) for d in file.dependencies] == [("pyiree_callback", 2)]
+
+
+@pytest.mark.parametrize(
+    "line,message",
+    [
+        ("%0 = arith.minimumf %x, %x : f32", "'arith.minimumf' has no counterpart in the VM"),
+        ("%0 = math.cttz %i : i32", "'math.cttz' has no counterpart in the VM"),
+        ("%0 = arith.addf %h, %h : f16", "'arith.addf' on f16"),
+        ("util.call @elsewhere() : () -> ()", "names @elsewhere, which is no function of the module"),
+    ],
+)
+def test_what_has_no_counterpart_is_named(to_vm, line, message):
+    from pyiree.compiler.ir.diagnostics import CompileError
+
+    text = f"module @m {{ util.func public @f(%x: f32, %i: i32, %h: f16) {{ {line} util.return }} }}"
+    with pytest.raises(CompileError) as error:
+        to_vm(text)
+    assert message in str(error.value)
