@@ -278,6 +278,18 @@ class TestThroughJit:
         assert cache.verify().sound == 1 and cache.prune() == [] and cache.path() == folder
         assert cache.clear() >= 1 and cache.ls() == []
 
+    def test_a_process_that_finds_its_program_loads_no_compiler(self, folder, python_child, tmp_path):
+        script = tmp_path / "script.py"
+        script.write_text(
+            "import sys, numpy as np, pyiree\n"
+            "f = pyiree.jit(lambda x: x * 7 + 1)\n"
+            "assert f(np.ones(3, np.float32))[0] == 8\n"
+            "print([n for n in ('pyiree.compiler.pipeline', 'numba') if n in sys.modules])\n"
+        )
+        run = f"import runpy; runpy.run_path({str(script)!r})"
+        assert "pipeline" in python_child(run).stdout
+        assert python_child(run).stdout.strip() == "[]"
+
     def test_options_are_part_of_the_key(self, folder):
         f = lambda x: x * 7  # noqa: E731
         pyiree.jit(f).lower(self.X).compile()

@@ -76,6 +76,24 @@ class TestText:
         lowered = pyiree.jit(lambda x: x + constant).lower(np.float32(0))
         assert len(lowered.as_text()) > len(lowered.as_text(large_constants=False)) + 500
 
+    SIGNS = {
+        "stablehlo": "stablehlo.dot_general",
+        "input": "linalg.generic",
+        "flow": "flow.dispatch",
+        "stream": "stream.cmd.dispatch",
+        "hal": "hal.command_buffer.dispatch",
+        "vm": "vm.func",
+        "llvm": "define ",
+        "asm": ".text",
+    }
+
+    @pytest.mark.parametrize("phase", SIGNS)
+    def test_every_phase(self, phase):
+        lowered = pyiree.jit(lambda x, y: jnp.tanh(x @ y)).lower(X, X.T)
+        assert self.SIGNS[phase] in lowered.as_text(phase)
+        if phase in ("asm", "flow"):
+            assert self.SIGNS[phase] in lowered.compile().as_text(phase)
+
     def test_unknown_phase(self):
         with pytest.raises(ValueError, match="stablehlo, input, flow, stream, hal, vm, llvm, asm"):
             pyiree.jit(lambda x: x).lower(X).as_text("hlo")
