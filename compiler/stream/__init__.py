@@ -32,7 +32,11 @@ register_passes(
         "iree-stream-pack-constants": "pyiree.compiler.stream.pack_constants",
         "iree-util-propagate-subranges": "pyiree.compiler.stream.propagate_subranges",
         "iree-stream-layout-slices": "pyiree.compiler.stream.layout_slices",
+        "pyiree-stream-hoist-loop-allocations": "pyiree.compiler.stream.hoist_loop_allocations",
         "iree-stream-verify-lowering-to-cmd": "pyiree.compiler.stream.verify_lowering",
+        "iree-stream-automatic-reference-counting": "pyiree.compiler.stream.automatic_reference_counting",
+        "iree-stream-reuse-allocations": "pyiree.compiler.stream.reuse_allocations",
+        "iree-stream-elide-timepoints": "pyiree.compiler.stream.elide_timepoints",
         "iree-stream-convert-scf-to-cf": "pyiree.compiler.stream.convert_scf_to_cf",
         "iree-stream-pack-dispatch-operands": "pyiree.compiler.stream.pack_dispatch_operands",
     }

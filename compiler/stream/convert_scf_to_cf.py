@@ -26,7 +26,7 @@ from pyiree.compiler.dialects import cf, scf
 from pyiree.compiler.dialects.arith import AddIOp, CmpIOp
 from pyiree.compiler.dialects.arith_casts import IndexCastUIOp
 from pyiree.compiler.ir.builder import Builder
-from pyiree.compiler.ir.core import Block, Operation, Region
+from pyiree.compiler.ir.core import Block, Operation, Region, Value
 from pyiree.compiler.ir.dense import DenseElementsAttr
 from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.ir.types import TensorType, i32
@@ -42,13 +42,26 @@ def convert_scf_to_cf(host: Operation, context: PassContext) -> None:
 
 
 def _split_after(op: Operation) -> tuple[Block, Block]:
-    """The block up to an op, which is then its last, and the rest, with an argument for each result of the op."""
+    """The block up to an op, which is then its last, and the rest."""
     before = op.block
     assert before is not None and op.next_op is not None
-    after = before.split_before(op.next_op)
+    return before, before.split_before(op.next_op)
+
+
+def _receive_results(op: Operation, after: Block) -> None:
+    """The results of an op are arguments of the block behind it, one way in from each region."""
     for result in op.results:
         result.replace_all_uses_with(after.add_argument(result.type))
-    return before, after
+
+
+def _replace_values(old: Sequence[Value], new: Sequence[Value]) -> None:
+    for value, other in zip(old, new):
+        value.replace_all_uses_with(other)
+
+
+def _erase_arguments(block: Block) -> None:
+    for argument in reversed(list(block.arguments)):
+        block.erase_argument(argument.index)
 
 
 def _finish(op: Operation, before: Block, terminator: Operation) -> None:
@@ -75,6 +88,7 @@ def _end_of(region: Region) -> Operation:
 
 def _lower_if(op: scf.IfOp) -> None:
     before, after = _split_after(op)
+    _receive_results(op, after)
     condition, location = op.condition, op.location
     ends = []
     targets = []
@@ -99,15 +113,14 @@ def _lower_for(op: scf.ForOp) -> None:
     # The loop's own arguments belong to the block that decides; the body sees them from there.
     head = Block(body.argument_types)
     body.region.insert(body.region.blocks.index(body), head)  # type: ignore[union-attr]
-    for inner, outer in zip(list(body.arguments), head.arguments):
-        inner.replace_all_uses_with(outer)
-    for argument in reversed(list(body.arguments)):
-        body.erase_argument(argument.index)
+    _replace_values(body.arguments, head.arguments)
+    _erase_arguments(body)
+    _replace_values(op.results, head.arguments[1:])
     step = Builder.before(end, location).insert(AddIOp(head.arguments[0], bounds[2]))
     _jump(end, head, [step.result, *end.operands])
     at_head = Builder.at_end(head, location)
     more = at_head.insert(CmpIOp(head.arguments[0], bounds[1], predicate)).result
-    at_head.insert(cf.CondBranchOp(more, [], list(head.arguments[1:]), None, body, after))
+    at_head.insert(cf.CondBranchOp(more, [], [], None, body, after))
     _finish(op, before, cf.BranchOp([bounds[0], *inits], head, location=location))
 
 
@@ -118,9 +131,11 @@ def _lower_while(op: scf.WhileOp) -> None:
     end = _end_of(op.after)
     head = _inline(op.before, after)
     body = _inline(op.after, after)
-    Builder.before(condition).insert(
-        cf.CondBranchOp(condition.condition, list(condition.args), list(condition.args), None, body, after)
-    )
+    # Both blocks behind the decision are reached from there only: they see its values themselves.
+    _replace_values(body.arguments, condition.args)
+    _erase_arguments(body)
+    _replace_values(op.results, condition.args)
+    Builder.before(condition).insert(cf.CondBranchOp(condition.condition, [], [], None, body, after))
     condition.erase()
     _jump(end, head, end.operands)
     _finish(op, before, cf.BranchOp(inits, head, location=location))
@@ -128,6 +143,7 @@ def _lower_while(op: scf.WhileOp) -> None:
 
 def _lower_index_switch(op: scf.IndexSwitchOp) -> None:
     before, after = _split_after(op)
+    _receive_results(op, after)
     location, cases = op.location, list(op.cases)
     ends = [_end_of(region) for region in op.regions]
     targets = [_inline(region, after) for region in op.regions]
@@ -140,6 +156,7 @@ def _lower_index_switch(op: scf.IndexSwitchOp) -> None:
 
 def _lower_execute_region(op: scf.ExecuteRegionOp) -> None:
     before, after = _split_after(op)
+    _receive_results(op, after)
     location = op.location
     ends = [b.terminator for b in op.region.blocks if isinstance(b.terminator, scf.YieldOp)]
     entry = _inline(op.region, after)

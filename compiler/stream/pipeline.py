@@ -46,9 +46,18 @@ CMD_PASSES = (
     "iree-util-propagate-subranges",
     "canonicalize",
     "cse",
+    # Loops allocate once, in front.
+    "pyiree-stream-hoist-loop-allocations",
+    "canonicalize",
+    # Memory is given back after its last use, and taken again.
+    "iree-stream-automatic-reference-counting",
     "iree-stream-verify-lowering-to-cmd",
+    "iree-stream-reuse-allocations",
     # From here on the host program is blocks and branches.
     "iree-stream-convert-scf-to-cf",
+    "canonicalize",
+    # Waits that say nothing go.
+    "iree-stream-elide-timepoints",
     "canonicalize",
     "cse",
     # Dispatch functions take words of 32 bits.

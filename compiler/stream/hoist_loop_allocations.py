@@ -1,0 +1,309 @@
+"""pyiree-stream-hoist-loop-allocations: loops reuse memory instead of allocating in every iteration.
+
+Before: an iteration allocates what it hands on, and its transients.
+After:  transients are allocated in front of the loop; of what is handed on there are two buffers that swap places.
+
+    %r:2 = scf.for … iter_args(%x = %x0, %t = %t0) {
+      %new, %t1 = stream.resource.alloca uninitialized await(%t) => …{%n}
+      %t2 = stream.cmd.execute await(%t1) => with(%x as %a, %new as %b) { … }
+      scf.yield %new, %t2
+    }
+    →
+    %a, %b = both allocated here
+    %r:4 = scf.for … iter_args(%x = %x0, %t = %t0, %new = %a, %other = %b) {
+      %t2 = stream.cmd.execute await(%t) => with(%x as %a, %new as %b) { … }
+      scf.yield %new, %t2, %other, %new
+    }
+
+What the loop starts with is read in the first iteration only, and never written: it may belong to somebody else. If it
+is the function's own memory and nobody else looks at it, it serves as one of the two buffers. Nothing changes where an
+iteration hands on the old contents too, or where the order of uses is not certain. Inner loops go first, so what they
+needed may leave the outer ones as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyiree.compiler.dialects import scf
+from pyiree.compiler.dialects.arith import ConstantOp
+from pyiree.compiler.ir.builder import Builder
+from pyiree.compiler.ir.core import Block, Operation, Region, Value
+from pyiree.compiler.ir.passes import PassContext, register_pass
+from pyiree.compiler.stream import ops
+from pyiree.compiler.stream.analysis.resource_uses import ResourceUses, resource_uses
+from pyiree.compiler.stream.analysis.timepoint_coverage import TimepointCoverage, is_settled, is_timepoint
+from pyiree.compiler.stream.types import timepoint
+
+Loop = scf.ForOp | scf.WhileOp
+
+
+@register_pass("pyiree-stream-hoist-loop-allocations", on=("util.func", "util.initializer"))
+def hoist_loop_allocations(host: Operation, context: PassContext) -> None:
+    """Moves allocations out of every loop of a host function, inner loops first."""
+    for op in list(host.walk(post_order=True)):
+        if isinstance(op, scf.ForOp | scf.WhileOp) and _time_of(op) is not None:
+            loop: Any = op
+            for carried in range(len(_inits(loop))):
+                loop = _swap_buffers(loop, carried) or loop
+            _hoist_transients(loop)
+
+
+# What loops have in common.
+
+
+def _inits(loop: Loop) -> list[Value]:
+    return list(loop.init_args if isinstance(loop, scf.ForOp) else loop.inits)
+
+
+def _arguments(loop: Loop) -> list[Any]:
+    """The carried values at the start of an iteration."""
+    return list(loop.iter_args if isinstance(loop, scf.ForOp) else loop.before_block.arguments)
+
+
+def _end(loop: Loop) -> scf.YieldOp:
+    """The op that hands on the carried values."""
+    return (loop.body_block if isinstance(loop, scf.ForOp) else loop.after_block).terminator  # type: ignore[return-value]
+
+
+def _time_of(loop: Loop) -> int | None:
+    """Which carried value is the loop's timepoint; None if there isn't exactly one."""
+    found = [i for i, value in enumerate(_inits(loop)) if is_timepoint(value)]
+    return found[0] if len(found) == 1 else None
+
+
+def _is_invariant(value: Value, loop: Loop) -> bool:
+    return (value.defining_op is not None and isinstance(value.defining_op, ConstantOp)) or not _inside(value, loop)
+
+
+def _inside(value: Value, loop: Loop) -> bool:
+    block: Block | None = value.block  # type: ignore[attr-defined]
+    parent = None if block is None else block.parent_op
+    return parent is not None and loop.is_ancestor_of(parent)
+
+
+def _before_loop(value: Value, loop: Loop) -> Value:
+    """An invariant value as it is in front of the loop."""
+    op = value.defining_op
+    if op is None or not _inside(value, loop):
+        return value
+    return Builder.before(loop).insert(op.clone()).results[0]
+
+
+def _allocate(alloca: ops.ResourceAllocaOp, loop: Loop, time: Value) -> ops.ResourceAllocaOp:
+    """The same allocation in front of the loop."""
+    new = ops.ResourceAllocaOp(
+        _before_loop(alloca.storage_size, loop), time, alloca.indeterminate_lifetime, alloca.affinity,
+        result_=alloca.results[0].type, result_timepoint=timepoint, location=alloca.location,
+    )  # fmt: skip
+    return Builder.before(loop).insert(new)
+
+
+def _start_after(loop: Loop, index: int, times: Sequence[Value]) -> None:
+    """The loop starts when these timepoints are reached; they cover the one at which it did."""
+    if len(times) == 1:
+        start = times[0]
+    else:
+        join = ops.TimepointJoinOp(list(times), result_timepoint=timepoint)
+        start = Builder.before(loop).insert(join).result_timepoint
+    inits = _inits(loop)
+    inits[index] = start
+    if isinstance(loop, scf.ForOp):
+        loop.init_args = inits
+    else:
+        loop.inits = inits
+
+
+def _drop_alloca(alloca: ops.ResourceAllocaOp, memory: Value) -> None:
+    """Uses other memory; whoever waited for the allocation waits for what it waited for."""
+    assert alloca.await_timepoint is not None
+    alloca.results[0].replace_all_uses_with(memory)
+    alloca.result_timepoint.replace_all_uses_with(alloca.await_timepoint)
+    alloca.erase()
+
+
+def _comes_after(alloca: ops.ResourceAllocaOp, uses: ResourceUses, coverage: TimepointCoverage) -> bool:
+    """Whether the allocation, and so all that uses it, comes after these uses in all earlier iterations."""
+    return all(
+        coverage.covers(alloca.await_timepoint, op.result_timepoint) or is_settled(op.result_timepoint, coverage)
+        for op in uses.work
+    )
+
+
+# Buffers that swap places.
+
+
+def _swap_buffers(loop: Loop, carried: int) -> Loop | None:
+    """Lets a carried value alternate between two buffers; the new loop, or None if it can't."""
+    alloca = _end(loop).operands[carried].defining_op
+    if not isinstance(alloca, ops.ResourceAllocaOp) or alloca.block is not _end(loop).block:
+        return None
+    if alloca.await_timepoint is None or not _is_invariant(alloca.storage_size, loop):
+        return None
+    coverage = TimepointCoverage()
+    new, old = resource_uses(alloca.results[0], loop), resource_uses(_arguments(loop)[carried], loop)
+    if [(use.owner, use.index) for use in new.escapes] != [(_end(loop), carried)]:
+        return None
+    if isinstance(loop, scf.WhileOp) and not _follow_condition(loop, old):
+        return None
+    if old.escapes or not (_comes_after(alloca, new, coverage) and _comes_after(alloca, old, coverage)):
+        return None
+    index = _time_of(loop)
+    start = _inits(loop)[index]  # type: ignore[index]
+    first = _allocate(alloca, loop, start)
+    times, extra = [first.result_timepoint], [first.results[0]]
+    if not _owns_start(loop, carried, start, alloca, coverage):
+        second = _allocate(alloca, loop, start)
+        times.append(second.result_timepoint)
+        extra.append(second.results[0])
+    _start_after(loop, index, times)  # type: ignore[arg-type]
+    grown, spare = _with_carried(loop, extra)
+    end = _end(grown)
+    _drop_alloca(alloca, spare[0])
+    if len(spare) == 1:
+        # What was there before is the spare buffer of the next iteration.
+        end.operands = [*end.operands, _carried_in_body(grown, carried)]
+    else:
+        end.operands = [*end.operands, spare[1], spare[0]]
+    return grown
+
+
+def _follow_condition(loop: scf.WhileOp, old: ResourceUses) -> bool:
+    """Adds the uses of a carried value in the second region; False unless it is passed on there, in one place."""
+    passed = [use for use in old.escapes if use.owner is loop.condition]
+    if len(passed) != 1:
+        return False
+    inner = resource_uses(loop.after_block.arguments[passed[0].index - 1], loop)
+    old.work.extend(inner.work)
+    old.escapes = [use for use in old.escapes if use is not passed[0]] + inner.escapes
+    return True
+
+
+def _carried_in_body(loop: Loop, carried: int) -> Value:
+    """A carried value in the block that hands on the next one."""
+    if isinstance(loop, scf.ForOp):
+        return loop.iter_args[carried]
+    argument = loop.before_block.arguments[carried]
+    return loop.after_block.arguments[list(loop.condition.args).index(argument)]
+
+
+def _owns_start(
+    loop: Loop, carried: int, start: Value, alloca: ops.ResourceAllocaOp, coverage: TimepointCoverage
+) -> bool:
+    """Whether the memory that the loop starts with is the function's own, of the same size, and used only before."""
+    value = _inits(loop)[carried]
+    owner = value.defining_op
+    if not isinstance(owner, ops.ResourceAllocaOp) or owner.block is not loop.block:
+        return False
+    if owner.affinity is not alloca.affinity or value.type is not alloca.results[0].type:
+        return False
+    if not _same_size(owner.storage_size, alloca.storage_size):
+        return False
+    uses = [use for use in value.uses if use.owner is not loop]
+    if len([use for use in value.uses if use.owner is loop]) != 1:
+        return False
+    return all(
+        isinstance(use.owner, ops.CmdExecuteOp)
+        and use.owner.block is loop.block
+        and use.owner.is_before_in_block(loop)
+        and coverage.covers(start, use.owner.result_timepoint)
+        for use in uses
+    )
+
+
+def _same_size(a: Value, b: Value) -> bool:
+    if a is b:
+        return True
+    x, y = a.defining_op, b.defining_op
+    return isinstance(x, ConstantOp) and isinstance(y, ConstantOp) and x.value is y.value
+
+
+def _with_carried(loop: Loop, extra: Sequence[Value]) -> tuple[Any, list[Value]]:
+    """The loop with further carried values that are not handed on yet; these as the body that hands on sees them."""
+    regions = [Region() for _ in loop.regions]
+    builder = Builder.before(loop)
+    types = [v.type for v in extra]
+    new: Any
+    if isinstance(loop, scf.ForOp):
+        new = scf.ForOp(
+            loop.lower_bound, loop.upper_bound, loop.step, [*loop.init_args, *extra], loop.unsignedCmp, *regions
+        )
+    else:
+        new = scf.WhileOp([*loop.inits, *extra], *regions, results=[*loop.result_types, *types])
+    new.attributes.update(loop.attributes)
+    for target, source in zip(new.regions, loop.regions):
+        target.take_body(source)
+    arguments: list[Value] = [new.regions[-1].entry.add_argument(t) for t in types]
+    if isinstance(new, scf.WhileOp):
+        passed = [new.before_block.add_argument(t) for t in types]
+        new.condition.args = [*new.condition.args, *passed]
+    builder.insert(new)
+    for old, result in zip(loop.results, new.results):
+        old.replace_all_uses_with(result)
+    loop.erase()
+    return new, arguments
+
+
+# Transients.
+
+
+def _hoist_transients(loop: Loop) -> None:
+    """Allocates in front of the loop what no iteration hands on."""
+    index = _time_of(loop)
+    assert index is not None
+    coverage = TimepointCoverage()
+    found = []
+    for block in [b for region in loop.regions for b in region.blocks]:
+        for op in block.ops:
+            if isinstance(op, ops.ResourceAllocaOp) and _is_transient(op, loop, coverage):
+                found.append(op)
+    if not found:
+        return
+    start = _inits(loop)[index]
+    times = []
+    for alloca in found:
+        new = _allocate(alloca, loop, start)
+        times.append(new.result_timepoint)
+        freed = _remove_deallocations(alloca)
+        _drop_alloca(alloca, new.results[0])
+        if freed:
+            _free_after(loop, index, new)
+    _start_after(loop, index, times)
+
+
+def _is_transient(alloca: ops.ResourceAllocaOp, loop: Loop, coverage: TimepointCoverage) -> bool:
+    """Whether an allocation serves one iteration, and may serve them all in turn."""
+    if alloca.await_timepoint is None or not _is_invariant(alloca.storage_size, loop):
+        return False
+    uses = resource_uses(alloca.results[0], loop)
+    return not uses.escapes and _comes_after(alloca, uses, coverage)
+
+
+def _remove_deallocations(alloca: ops.ResourceAllocaOp) -> bool:
+    found = [op for op in alloca.results[0].users if isinstance(op, ops.ResourceDeallocaOp)]
+    for op in found:
+        if op.await_timepoint is None:
+            immediate = ops.TimepointImmediateOp(result_timepoint=timepoint)
+            op.await_timepoint = Builder.before(op).insert(immediate).result_timepoint
+        op.result_timepoint.replace_all_uses_with(op.await_timepoint)
+        op.erase()
+    return bool(found)
+
+
+def _free_after(loop: Loop, index: int, alloca: ops.ResourceAllocaOp) -> None:
+    """Frees the memory when the loop is done; what waits for the loop waits for that too."""
+    done = loop.results[_result_of_time(loop, index)]
+    free = ops.ResourceDeallocaOp(
+        alloca.results[0], alloca.storage_size, done, False, alloca.affinity, result_timepoint=timepoint,
+        location=alloca.location,
+    )  # fmt: skip
+    Builder.after(loop).insert(free)
+    done.replace_uses_if(free.result_timepoint, lambda use: use.owner is not free)
+
+
+def _result_of_time(loop: Loop, index: int) -> int:
+    """Which result of the loop is its timepoint."""
+    if isinstance(loop, scf.ForOp):
+        return index
+    return next(i for i, value in enumerate(loop.results) if is_timepoint(value))
