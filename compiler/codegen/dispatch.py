@@ -14,7 +14,8 @@ from ..ir.core import BlockArgument, Operation, Value
 from ..ir.diagnostics import CompileError
 from ..ir.types import DYNAMIC_INT64, TensorType
 from . import indexing
-from .elements import element_name, emit_constant, emit_element_op, unsupported
+from .complex_values import Element, constant, emit_complex_op, part_element
+from .elements import constant_number, element_name, emit_element_op, unsupported
 from .indexing import Dim
 from .loops import Buffer, KernelBuilder, vector
 from .loops import Value as LoopValue
@@ -24,6 +25,7 @@ STORE = "iree_tensor_ext.dispatch.tensor.store"
 ORDINAL = "iree_tensor_ext.dispatch.workload.ordinal"
 SUBSPAN = "hal.interface.binding.subspan"
 CONSTANT_LOAD = "hal.interface.constant.load"
+CONSTANTS = frozenset({"arith.constant", "complex.constant"})
 
 
 @dataclass
@@ -120,7 +122,7 @@ class KernelContext:
     def __init__(self, graph: DispatchGraph, builder: KernelBuilder):
         self.graph = graph
         self.builder = builder
-        self._scalars: dict[Value, LoopValue] = {}
+        self._scalars: dict[Value, Element] = {}
         self._shapes: dict[Value, tuple[Dim, ...]] = {}
         self._buffers: dict[Value, Buffer] = {}
         self.ordinals: dict[LoopValue, int] = {}
@@ -129,7 +131,7 @@ class KernelContext:
             offset = 0 if binding.offset is None else self.dim(binding.offset)
             name = f"{'out' if binding.writable else 'in'}{binding.ordinal}"
             self._buffers[binding.value] = builder.binding(
-                name, element_name(binding.type), binding.ordinal, offset, binding.writable
+                name, part_element(binding.type), binding.ordinal, offset, binding.writable
             )
 
     def buffer(self, value: Value) -> Buffer:
@@ -142,20 +144,22 @@ class KernelContext:
         scalar = self.scalar(value)
         return scalar.const if scalar.const is not None else scalar
 
-    def scalar(self, value: Value) -> LoopValue:
+    def scalar(self, value: Value) -> Element:
         """A scalar of the function's top level."""
         found = self._scalars.get(value)
         if found is None:
             found = self._scalars[value] = self._compute_scalar(value)
         return found
 
-    def _compute_scalar(self, value: Value) -> LoopValue:
+    def _compute_scalar(self, value: Value) -> Element:
         builder = self.builder
         if isinstance(value, BlockArgument):
             return self._scalar_argument(value)
         op = value.defining_op
-        if op.name == "arith.constant":
-            return emit_constant(builder, op)
+        if op.name in CONSTANTS:
+            return constant(builder, constant_number(op), value.type)
+        if op.name.startswith("complex."):
+            return emit_complex_op(op, [self.scalar(v) for v in op.operands])
         if op.name == CONSTANT_LOAD:
             return self._word(int(op.get_attr("ordinal")), element_name(value.type))
         if op.name == "util.assume.int":

@@ -29,18 +29,19 @@ def element_name(type) -> str:
     return name
 
 
-def constant_number(op: Operation) -> int | float:
-    """The number of an arith.constant that is a scalar or the same everywhere."""
+def constant_number(op: Operation) -> int | float | complex:
+    """The number of a constant that is a scalar or the same everywhere."""
     attribute = op.get_attr("value")
+    if op.name == "complex.constant":
+        re, im = attribute
+        return complex(re.value, im.value)
     if getattr(attribute, "is_splat", False):
+        if attribute.data.dtype.kind == "c":
+            return complex(attribute.data[0])
         attribute = attribute.splat_value()
     if isinstance(attribute, (IntegerAttr, FloatAttr)):
         return attribute.value
     raise unsupported(op, "only scalars and splats are constants inside a kernel")
-
-
-def emit_constant(builder: KernelBuilder, op: Operation) -> Value:
-    return builder.const(constant_number(op), vector(element_name(op.result.type)))
 
 
 def emit_element_op(

@@ -16,8 +16,9 @@ from ..ir.affine import AffineBinary, AffineConstant, AffineDim, AffineExpr
 from ..ir.core import Block, BlockArgument, Operation, Value
 from ..ir.types import TensorType
 from . import indexing
-from .dispatch import LOAD, KernelContext, kept_dims, mixed_sizes, reassociation
-from .elements import element_name, emit_constant, emit_element_op, unsupported
+from .complex_values import Complex, Element, by_parts, constant, emit_complex_op, is_complex
+from .dispatch import CONSTANTS, LOAD, KernelContext, kept_dims, mixed_sizes, reassociation
+from .elements import constant_number, element_name, emit_element_op, unsupported
 from .indexing import Index, LaneScope
 from .loops import INDEX, vector
 from .loops import Value as LoopValue
@@ -41,7 +42,7 @@ class Evaluator:
         """Gives the result of a reduction that no loop has provided; on paper only."""
         self._memo: dict = {}
 
-    def value_at(self, value: Value, indices: Indices, mask: LoopValue | None = None) -> LoopValue:
+    def value_at(self, value: Value, indices: Indices, mask: LoopValue | None = None) -> Element:
         """Element `indices` of a tensor value."""
         key = (value, indices, mask)
         found = self._memo.get(key)
@@ -90,7 +91,13 @@ class Evaluator:
         full = self._sliced(indices, offsets, sizes, steps, op.result.type.shape)
         source = op.operands[0]
         strides = context.row_major(context.shape(source))
-        return load_at(self.scope, context.buffer(source), indexing.linear(full, strides, builder), mask)
+        linear = indexing.linear(full, strides, builder)
+        buffer = context.buffer(source)
+        if not is_complex(op.result.type):
+            return load_at(self.scope, buffer, linear, mask)
+        linear = indexing.scale(linear, 2, builder)
+        after = indexing.add(linear, indexing.constant(1), builder)
+        return Complex(load_at(self.scope, buffer, linear, mask), load_at(self.scope, buffer, after, mask))
 
     def _sliced(self, indices: Indices, offsets, sizes, steps, shape) -> list[Index]:
         """The source index of a slice's element."""
@@ -101,11 +108,11 @@ class Evaluator:
         return full
 
     def _constant(self, op: Operation, indices: Indices, mask: LoopValue | None) -> LoopValue:
-        return emit_constant(self.builder, op)
+        return constant(self.builder, constant_number(op), op.result.type)
 
     def _empty(self, op: Operation, indices: Indices, mask: LoopValue | None) -> LoopValue:
         """Contents that no one wrote; zero is as good as anything."""
-        return self.builder.const(0, vector(element_name(op.result.type)))
+        return constant(self.builder, 0, op.result.type)
 
     # -- slices and reshapes
 
@@ -196,7 +203,11 @@ class Evaluator:
             return inside
         builder = self.builder
         lanes = max(condition.lanes, inside.lanes, outside.lanes)
-        return builder.select(*[builder.splat(v, lanes) for v in (condition, inside, outside)])
+
+        def choose(x: LoopValue, y: LoopValue) -> LoopValue:
+            return builder.select(*[builder.splat(v, lanes) for v in (condition, x, y)])
+
+        return by_parts(choose, inside, outside)
 
     def _pad(self, op: Operation, indices: Indices, mask: LoopValue | None) -> LoopValue:
         builder, source = self.builder, op.operands[0]
@@ -341,14 +352,24 @@ class Evaluator:
             elif name == "tensor.extract":
                 indices = [self._position(v, values, positions) for v in op.operands[1:]]
                 values[op.result] = self.value_at(op.operands[0], tuple(indices), mask)
-            elif name == "arith.constant":
-                values[op.result] = emit_constant(self.builder, op)
-            elif name.startswith(("arith.", "math.")):
+            elif name in CONSTANTS:
+                values[op.result] = constant(self.builder, constant_number(op), op.result.type)
+            elif name.startswith(("arith.", "math.", "complex.")):
                 operands = [self._body_value(v, values, positions) for v in op.operands]
-                values[op.result] = emit_element_op(self.builder, op, operands, self._lane_mask(mask))
+                values[op.result] = self._body_op(op, operands, mask)
             else:
                 raise unsupported(op, "it cannot stand in the body of a linalg op")
         return [self._body_value(v, values, positions) for v in wanted]
+
+    def _body_op(self, op: Operation, operands: list[Element], mask: LoopValue | None) -> Element:
+        if op.name == "arith.select" and operands[1].__class__ is Complex:
+            return self._choose(*operands)
+        found = emit_complex_op(op, operands)
+        if found is not None:
+            return found
+        if op.name.startswith("complex."):
+            raise unsupported(op, "arithmetic on complex numbers is to be written out on their parts")
+        return emit_element_op(self.builder, op, operands, self._lane_mask(mask))
 
     def _body_value(self, value: Value, values: dict, positions: dict) -> LoopValue:
         found = values.get(value)

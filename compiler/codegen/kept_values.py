@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ..ir.core import Operation, Value
 from . import indexing
+from .complex_values import is_complex
 from .dispatch import KernelContext
 from .elements import element_name
 from .evaluate import Evaluator, Indices
@@ -58,7 +59,12 @@ class ValueUses:
         kept: dict[Value, KeptValue] = {}
         for value in sorted(self.seen, key=_position, reverse=True):
             places = {stage_of[user]: at for user, at in self.seen[value].items() if user in stage_of}
-            if len(places) < 2 or len(set(places.values())) > 1 or _cost(value, final) < _KEEP_COST:
+            if (
+                is_complex(value.type)
+                or len(places) < 2
+                or len(set(places.values())) > 1
+                or _cost(value, final) < _KEEP_COST
+            ):
                 continue
             first = min(places)
             if not reduced <= {term for index in places[first] for term in index.terms}:

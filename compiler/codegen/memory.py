@@ -6,6 +6,7 @@ Enters: a buffer and a linear index in a scope. Leaves: a scalar access, a vecto
 
 from __future__ import annotations
 
+from . import indexing
 from .indexing import Index, LaneScope, Resolved
 from .loops import Buffer, Value, vector
 
@@ -105,3 +106,23 @@ def store_at(scope: LaneScope, buffer: Buffer, index: Index, value: Value) -> No
         builder.store(value, buffer, where.base, where.offset + pattern[0], scope.mask)
     else:
         builder.scatter(value, buffer, _vector_index(scope, where), where.offset, scope.mask)
+
+
+def store_pair_at(scope: LaneScope, buffer: Buffer, index: Index, first: Value, second: Value) -> None:
+    """Stores `first` at an index and `second` after it, in every lane: neighbours are stored as whole vectors."""
+    builder, lanes = scope.builder, scope.lanes
+    where = scope.resolve(index)
+    after = indexing.add(index, indexing.constant(1), builder)
+    pattern = where.pattern
+    side_by_side = (
+        where.vector is None and pattern is not None and pattern == tuple(range(pattern[0], pattern[0] + 2 * lanes, 2))
+    )
+    if scope.on_paper or scope.mask is not None or not side_by_side:
+        store_at(scope, buffer, index, first)
+        store_at(scope, buffer, after, second)
+        return
+    first, second = builder.splat(first, lanes), builder.splat(second, lanes)
+    for start in (0, lanes // 2):
+        picks = [lane for k in range(start, start + lanes // 2) for lane in (k, lanes + k)]
+        offset = where.offset + pattern[0] + 2 * start
+        builder.store(builder.shuffle(first, second, picks), buffer, where.base, offset)

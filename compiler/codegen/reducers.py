@@ -13,6 +13,7 @@ import math
 from collections.abc import Sequence
 
 from ..ir.core import BlockArgument, Operation, Value
+from .complex_values import Complex, Element, from_parts, is_complex, part_count, parts_of
 from .elements import element_name
 from .evaluate import Evaluator
 from .indexing import Index
@@ -274,23 +275,32 @@ class BodyReducer(Reducer):
         self.numbers = tuple(range(len(view.outputs)))
         self.picks = picks
         self.any_order = picks is not None
-        self.initial: list[LoopValue] = []
+        self.initial: list[Element] = []
 
     def inputs(self) -> Sequence[Value]:
         return ()
 
     def begin(self, lanes: int) -> State:
-        return [self.builder.splat(v, lanes) for v in self.initial]
+        return [self.builder.splat(part, lanes) for value in self.initial for part in parts_of(value)]
 
-    def take(self, state: State, inputs: list[LoopValue], step: Step) -> State:
+    def _elements(self, state: State) -> list[Element]:
+        """The results that a flat state is."""
+        elements, at = [], 0
+        for output in self.view.outputs:
+            count = part_count(output.type)
+            elements.append(from_parts(output.type, state[at : at + count]))
+            at += count
+        return elements
+
+    def take(self, state: State, inputs: list[Element], step: Step) -> State:
         values = step.evaluator.body_inputs(self.view, step.loops, None)
         return self._run(values, state, step.evaluator, step.loops)
 
     def _run(self, values: dict, state: State, evaluator: Evaluator, loops: list[Index]) -> State:
         view = self.view
-        values.update(zip(view.body.arguments[len(view.inputs) :], state, strict=True))
+        values.update(zip(view.body.arguments[len(view.inputs) :], self._elements(state), strict=True))
         results = evaluator.run_body(view.body, values, loops, None)
-        return [self.builder.splat(v, s.lanes) for v, s in zip(results, state, strict=True)]
+        return [self.builder.splat(part, state[0].lanes) for value in results for part in parts_of(value)]
 
     def join(self, x: State, y: State) -> State:
         builder, picks = self.builder, self.picks
@@ -315,8 +325,8 @@ class BodyReducer(Reducer):
             state = self.join(*halves)
         return state
 
-    def finish(self, state: State, initial: list[LoopValue]) -> list[LoopValue]:
-        return state
+    def finish(self, state: State, initial: list[Element]) -> list[Element]:
+        return self._elements(state)
 
 
 class Picks:
@@ -372,6 +382,56 @@ def _is_index(value: Value, dim: int | None) -> bool:
     return op is not None and op.name == "linalg.index" and int(op.get_attr("dim")) == dim
 
 
+class ComplexReducer(Reducer):
+    """A complex result whose parts are reduced each on its own, as in a sum."""
+
+    def __init__(self, number: int, re: OperationReducer, im: OperationReducer):
+        self.numbers = (number,)
+        self.re, self.im = re, im
+        self.long_sum = re.long_sum and im.long_sum
+
+    def inputs(self) -> Sequence[Value]:
+        return (self.re.value, self.im.value)
+
+    def _both(self, method: str, *states: State) -> State:
+        """Calls a method of both on their halves of the states."""
+        return [
+            *getattr(self.re, method)(*[s[: len(s) // 2] for s in states]),
+            *getattr(self.im, method)(*[s[len(s) // 2 :] for s in states]),
+        ]
+
+    def begin(self, lanes: int) -> State:
+        return [*self.re.begin(lanes), *self.im.begin(lanes)]
+
+    def take(self, state: State, inputs: list[Element], step: Step) -> State:
+        half = len(state) // 2
+        return [*self.re.take(state[:half], inputs[:1], step), *self.im.take(state[half:], inputs[1:], step)]
+
+    def join(self, x: State, y: State) -> State:
+        return self._both("join", x, y)
+
+    def across_lanes(self, state: State) -> State:
+        return self._both("across_lanes", state)
+
+    def finish(self, state: State, initial: list[Element]) -> list[Element]:
+        half = len(state) // 2
+        (re,) = self.re.finish(state[:half], [initial[0].re])
+        (im,) = self.im.finish(state[half:], [initial[0].im])
+        return [Complex(re, im)]
+
+    def begin_total(self, lanes: int) -> State:
+        return [*self.re.begin_total(lanes), *self.im.begin_total(lanes)]
+
+    def begin_chunk(self, total: State) -> State:
+        return self._both("begin_chunk", total)
+
+    def end_chunk(self, total: State, chunk: State) -> State:
+        return self._both("end_chunk", total, chunk)
+
+    def end_total(self, total: State) -> State:
+        return self._both("end_total", total)
+
+
 class DotReducer(OperationReducer):
     """A sum of products, multiplied and added in one rounding where the target can."""
 
@@ -405,7 +465,7 @@ def dot_factors(view: StructuredOp) -> tuple[Value, Value] | None:
     if view.body is None or len(view.outputs) != 1:
         return None
     found = _known_operation(view, 0)
-    if found is None or found[0] not in ("arith.addf", "arith.addi"):
+    if found is None or len(found) != 2 or found[0] not in ("arith.addf", "arith.addi"):
         return None
     product = found[1].defining_op
     wanted = "arith.mulf" if found[0] == "arith.addf" else "arith.muli"
@@ -425,16 +485,41 @@ def reducers_of(builder: KernelBuilder, view: StructuredOp) -> list[Reducer]:
     return [BodyReducer(builder, view, _picks(view))]
 
 
-def _operation_reducer(builder: KernelBuilder, number: int, name: str, value: Value) -> Reducer:
+def _operation_reducer(
+    builder: KernelBuilder, number: int, name: str, value: Value, imaginary: Value | None = None
+) -> Reducer:
+    if imaginary is not None:
+        re = _operation_reducer(builder, number, name, value)
+        return ComplexReducer(number, re, _operation_reducer(builder, number, name, imaginary))
     elem = element_name(value.type)
     kind = ExtremumReducer if name in ("arith.maximumf", "arith.minimumf") else OperationReducer
     return kind(builder, number, name, value, elem)
 
 
-def _known_operation(view: StructuredOp, number: int) -> tuple[str, Value] | None:
-    """(op, the value that it combines the result with) where the body is result = op(result, value)."""
+def _known_operation(view: StructuredOp, number: int) -> tuple | None:
+    """(op, the value that it combines the result with) where the body is result = op(result, value); for a complex
+    result, whose parts are both that, (op, real value, imaginary value)."""
     accumulator = view.body.arguments[len(view.inputs) + number]
     combined = view.body.terminator.operands[number]
+    if is_complex(combined.type):
+        return _known_operation_on_parts(accumulator, combined)
+    return _combination(accumulator, combined)
+
+
+def _known_operation_on_parts(accumulator: Value, combined: Value) -> tuple[str, Value, Value] | None:
+    create = combined.defining_op
+    if create is None or create.name != "complex.create" or len(accumulator.users) != 2:
+        return None
+    found = []
+    for name, part in zip(("complex.re", "complex.im"), create.operands, strict=True):
+        old = next((user.result for user in accumulator.users if user.name == name), None)
+        found.append(None if old is None else _combination(old, part))
+    if None in found or found[0][0] != found[1][0] or found[0][0] not in ("arith.addf", "arith.mulf"):
+        return None
+    return found[0][0], found[0][1], found[1][1]
+
+
+def _combination(accumulator: Value, combined: Value) -> tuple[str, Value] | None:
     op: Operation | None = combined.defining_op
     if op is None or op.name not in _FREE_ORDER or not accumulator.has_one_use or not combined.has_one_use:
         return None

@@ -10,13 +10,12 @@ from __future__ import annotations
 from functools import partial
 
 from ..ir.core import Operation, Value
+from .complex_values import Element, parts_of, stand_in
 from .dispatch import KernelContext
-from .elements import element_name, unsupported
+from .elements import unsupported
 from .evaluate import Evaluator, Indices
 from .indexing import Dim, Index, Sym, of, same_extent
 from .kept_values import ValueUses
-from .loops import Value as LoopValue
-from .loops import vector
 from .placement import Placement, is_plain, syms_of
 from .reducers import reducers_of
 from .stages import Reduction
@@ -32,9 +31,9 @@ class RowDomain:
         self.stores = result_stores(context)
         self.reductions: list[Reduction] = []
         self.uses = ValueUses()
-        self.inputs: dict[Operation, list[LoopValue]] = {}
+        self.inputs: dict[Operation, list[Element]] = {}
         """The values that one step of each reduction takes, on paper."""
-        self._stand_ins: dict[Value, LoopValue] = {}
+        self._stand_ins: dict[Value, Element] = {}
         self.placement = Placement(context, self.stores, self.uses)
         self.syms = self.placement.syms
         self._all_syms = list(self.syms)
@@ -61,7 +60,7 @@ class RowDomain:
 
     def cost(self, reduction: Reduction) -> float:
         """Rough instructions of one step."""
-        pending, seen = list(self.inputs[reduction.view.op]), set()
+        pending, seen = [part for value in self.inputs[reduction.view.op] for part in parts_of(value)], set()
         while pending:
             op = pending.pop().op
             if op is not None and op not in seen:
@@ -90,7 +89,7 @@ class RowDomain:
         evaluator.observe = partial(self.uses.note, user)
         return evaluator
 
-    def _result_of(self, view: StructuredOp, number: int, asked: Indices) -> LoopValue:
+    def _result_of(self, view: StructuredOp, number: int, asked: Indices) -> Element:
         """A stand-in for a reduction's result; the first time, the reduction is looked at as well."""
         result = view.op.results[number]
         if result not in self._stand_ins:
@@ -127,7 +126,7 @@ class RowDomain:
         self.reductions.append(Reduction(view, loops, result_indices, tuple(reduced), any_order))
         for result, indices in zip(view.op.results, result_indices, strict=True):
             self.placement.reduced_at[result] = indices
-            self._stand_ins[result] = self.builder.stand_in(vector(element_name(result.type)))
+            self._stand_ins[result] = stand_in(self.builder, result.type)
 
     def _look_at_body(self, view: StructuredOp, loops: list[Index]) -> None:
         evaluator = self._evaluator(view.op)
@@ -136,7 +135,7 @@ class RowDomain:
             return
         arguments = evaluator.body_inputs(view, loops, None)
         for argument in view.body.arguments[len(view.inputs) :]:
-            arguments[argument] = self.builder.stand_in(vector(element_name(argument.type)))
+            arguments[argument] = stand_in(self.builder, argument.type)
         self.inputs[view.op] = evaluator.run_body(view.body, arguments, loops, None)
 
     def _loop_extents(self, view: StructuredOp) -> list[Dim]:

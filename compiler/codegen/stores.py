@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from ..ir.core import Operation, Value
 from . import indexing
+from .complex_values import Complex, Element
 from .dispatch import DispatchGraph, KernelContext, kept_dims, mixed_sizes
 from .indexing import Dim, Index, LaneScope
-from .loops import Value as LoopValue
-from .memory import store_at
+from .memory import store_at, store_pair_at
 
 _RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 
@@ -47,8 +47,12 @@ class ResultStore:
         builder = self.context.builder
         return indexing.add(self._base, indexing.linear(indices, self._strides, builder), builder)
 
-    def store(self, scope: LaneScope, indices: tuple[Index, ...], value: LoopValue) -> None:
-        store_at(scope, self.buffer, self.address(indices), value)
+    def store(self, scope: LaneScope, indices: tuple[Index, ...], value: Element) -> None:
+        address = self.address(indices)
+        if value.__class__ is Complex:
+            store_pair_at(scope, self.buffer, indexing.scale(address, 2, self.context.builder), value.re, value.im)
+        else:
+            store_at(scope, self.buffer, address, value)
 
 
 def result_stores(context: KernelContext) -> list[ResultStore]:

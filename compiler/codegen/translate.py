@@ -7,6 +7,7 @@ intermediate texts are those of the phases "kernel" (loop IR), "llvm" and "asm".
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -50,10 +51,15 @@ class DispatchKernel:
         count = self.plan.static_count
         return None if count is None else (count, 1, 1)
 
+    @property
+    def symbol(self) -> str:
+        """The name in the object: the kernel's, as far as it is an identifier."""
+        return re.sub(r"[^A-Za-z0-9_.$]", "_", self.name)
+
     @cached_property
     def llvm_text(self) -> str:
         """The kernel's module as LLVM IR."""
-        return _llvm_module(self.name, self.plan.kernel, self.target)
+        return _llvm_module(self.symbol, self.plan.kernel, self.target)
 
     def text(self, phase: str) -> str:
         """The kernel as text at "kernel", "llvm" or "asm"."""
@@ -67,7 +73,7 @@ class DispatchKernel:
 
     @property
     def entry_point(self) -> EntryPoint:
-        return EntryPoint(self.name, self.name, self.constant_count, self.binding_count, self.local_memory_bytes)
+        return EntryPoint(self.symbol, self.name, self.constant_count, self.binding_count, self.local_memory_bytes)
 
 
 def translate_dispatch(func: Operation, target: Target) -> DispatchKernel:

@@ -1,6 +1,7 @@
 """Runs single dispatch functions: text in flow form → our code generation → linked ELF → called through ctypes."""
 
 import ctypes
+import re
 import struct
 
 import numpy as np
@@ -44,17 +45,23 @@ def dispatch_text(inputs, outputs, body, scalars=()) -> str:
     return f"func.func @kernel({', '.join(arguments)}) {{\n{lines}\nreturn\n}}"
 
 
+def dims_and_element(type: str) -> tuple[list[str], str]:
+    """The dims and the element of a tensor type's text."""
+    dims, element = re.fullmatch(r"tensor<((?:\d+x)*)(.*)>", type).groups()
+    return dims.split("x")[:-1], element
+
+
 def whole(type: str) -> str:
-    shape = [d for d in type[len("tensor<") : -1].split("x")[:-1]]
+    shape, _ = dims_and_element(type)
     zeros, ones = ", ".join("0" for _ in shape), ", ".join("1" for _ in shape)
     return f"offsets = [{zeros}], sizes = [{', '.join(shape)}], strides = [{ones}]"
 
 
-def generic(result, inputs, outputs, maps, iterators, body, yields, out_elements=None) -> str:
+def generic(result, inputs, outputs, maps, iterators, body, yields) -> str:
     """linalg.generic over %names; inputs and outputs are (name, type) pairs."""
 
     def element(type):
-        return type[len("tensor<") : -1].split("x")[-1] if type.startswith("tensor<") else type
+        return dims_and_element(type)[1] if type.startswith("tensor<") else type
 
     arguments = [f"%a{k}: {element(t)}" for k, (_, t) in enumerate(inputs)]
     arguments += [f"%c{k}: {element(t)}" for k, (_, t) in enumerate(outputs)]
