@@ -8,6 +8,7 @@ Enters: a module of hal, util, cf, arith and math ops; executables are binaries.
     deduplicate_rodata              equal segments become one
     resolve_rodata_loads            constant globals that hold a segment are read from it directly
     global_initialization           all initializers become one function, `__init`
+    simplify_branches               no branch on a constant, none to a branch, none that is the only way on
     drop_unused_calls               calls without effects that nobody needs go
     drop_empty_module_initializers  so does an `__init` that does nothing
     annotate_functions              which functions may suspend, which must unwind
@@ -29,6 +30,7 @@ register_passes(
         "iree-vm-deduplicate-rodata": "pyiree.compiler.vm.deduplicate_rodata",
         "iree-vm-resolve-rodata-loads": "pyiree.compiler.vm.resolve_rodata_loads",
         "iree-vm-global-initialization": "pyiree.compiler.vm.global_initialization",
+        "pyiree-vm-simplify-branches": "pyiree.compiler.vm.simplify_branches",
         "iree-vm-drop-unused-calls": "pyiree.compiler.vm.drop_unused_calls",
         "iree-vm-drop-empty-module-initializers": "pyiree.compiler.vm.drop_empty_module_initializers",
         "iree-vm-annotate-functions": "pyiree.compiler.vm.annotate_functions",

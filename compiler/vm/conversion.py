@@ -31,6 +31,7 @@ from pyiree.compiler.vm.ops import (
     ConstRefZeroOp,
     FailOp,
     ImportOp,
+    InitializerOp,
     ModuleOp,
     RodataOp,
     constant_op,
@@ -88,11 +89,19 @@ def convert_type(type: Type) -> Type | None:
 class Converter:
     """Where the conversion stands: the module, and in a function the place and the values known so far."""
 
-    def __init__(self, module: ModuleOp, executables: dict[str, Operation], functions: dict[str, Operation]) -> None:
+    def __init__(
+        self,
+        module: ModuleOp,
+        executables: dict[str, Operation],
+        functions: dict[str, Operation],
+        constant_globals: set[str],
+    ) -> None:
         self.module = module
         self.executables = executables
         #: The functions and imports that calls may name.
         self.functions = functions
+        #: The globals that only initializers set.
+        self.constant_globals = constant_globals
         self.called: set[str] = set()
         self.imports: dict[str, ImportOp] = {}
         self._segments: dict[str, RodataOp] = {}
@@ -101,6 +110,7 @@ class Converter:
         self.blocks: dict[Block, Block] = {}
         self._values: dict[Value, Value] = {}
         self._constants: dict[Any, Value] = {}
+        self._pure_calls: dict[Any, list[Value]] = {}
         self._entry: Block | None = None
 
     # Functions.
@@ -109,7 +119,7 @@ class Converter:
         """Starts on the body of a new function; data that it uses goes before it in the module."""
         self._holder = holder
         self._entry = entry
-        self._values, self._constants, self.blocks = {}, {}, {}
+        self._values, self._constants, self._pure_calls, self.blocks = {}, {}, {}, {}
 
     def convert_op(self, op: Operation) -> None:
         """Converts one op; an error if nothing is registered for it."""
@@ -186,6 +196,15 @@ class Converter:
             found = self._constants[type] = self._at_start(
                 ConstRefZeroOp(result=type, location=self.builder.location)
             )
+        return found
+
+    def load_immutable(self, name: str, make: Callable[[], Any]) -> Value:
+        """The value of a global that is set before any function runs; loaded once a function, unless it initializes."""
+        if isinstance(self._holder, InitializerOp):
+            return self.insert(make()).results[0]
+        found = self._constants.get(name)
+        if found is None:
+            found = self._constants[name] = self._at_start(make())
         return found
 
     def _at_start(self, op: Any) -> Value:
@@ -280,13 +299,20 @@ class Converter:
                 sizes.append(-1)
                 flat.append(self._fit(argument, type))
         attributes = {k: v for k, v in row.attributes.items() if k == "nosideeffects"}
+        # In one block, a call without effects gives the same for the same.
+        key = (self.builder.block, name, tuple(flat), tuple(sizes))
+        if attributes and key in self._pure_calls:
+            return self._pure_calls[key]
         callee = SymbolRefAttr(name)
         if row.is_variadic:
             segments = (segment_sizes_attr(sizes), segment_types_attr(inputs))
             call = CallVariadicOp(flat, callee, *segments, results=results, attributes=attributes)
         else:
             call = CallOp(flat, callee, results=results, attributes=attributes)
-        return list(self.insert(call).results)
+        made = list(self.insert(call).results)
+        if attributes:
+            self._pure_calls[key] = made
+        return made
 
     def _fit(self, value: Value, type: Type) -> Value:
         if value.type is type or is_ref(type):

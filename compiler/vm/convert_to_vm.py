@@ -53,7 +53,8 @@ def convert_to_vm(root: Operation, context: PassContext) -> None:
     symbols = list(body.ops)
     executables = {op.symbol_name: op for op in symbols if op.name == "hal.executable"}
     functions = {op.sym_name: op for op in symbols if isinstance(op, UtilFuncOp)}
-    conv = Converter(module, executables, functions)
+    constant_globals = {op.sym_name for op in symbols if isinstance(op, UtilGlobalOp) and not op.is_mutable}
+    conv = Converter(module, executables, functions, constant_globals)
     for op in symbols:
         if isinstance(op, UtilFuncOp):
             _convert_function(conv, op, end)

@@ -82,7 +82,14 @@ def _check_ok(conv: Converter, op: Any) -> None:
 def _global_load(conv: Converter, op: Any) -> None:
     type = conv.type(op.result.type, op)
     load = FAMILY_OPS[f"global.load.{_suffix(type)}"]
-    conv.replace(op, conv.insert(load(op.global_, value=type)).value)
+    location = conv.builder.location
+
+    def make() -> Any:
+        return load(op.global_, value=type, location=location)
+
+    name = op.global_.leaf
+    immutable = op.is_immutable or name in conv.constant_globals
+    conv.replace(op, conv.load_immutable(name, make) if immutable else conv.insert(make()).value)
 
 
 @converts("util.global.store")

@@ -9,6 +9,7 @@ PASSES = (
     "iree-vm-deduplicate-rodata",
     "iree-vm-resolve-rodata-loads",
     "iree-vm-global-initialization",
+    "pyiree-vm-simplify-branches",
     "iree-vm-drop-unused-calls",
     "cse",
     "iree-vm-drop-empty-module-initializers",

@@ -107,6 +107,41 @@ def test_global_initialization_needs_the_name():
         )
 
 
+def test_simplify_branches():
+    lines = after(
+        "pyiree-vm-simplify-branches",
+        """vm.func private @f(%x: i32) -> i32 {
+          %c1 = vm.const.i32 1
+          vm.br ^bb1(%x : i32)
+        ^bb1(%n: i32):
+          vm.cond_br %n, ^bb2, ^bb3
+        ^bb2:
+          vm.br ^bb4(%c1 : i32)
+        ^bb3:
+          vm.br ^bb5
+        ^bb5:
+          vm.br ^bb4(%n : i32)
+        ^bb4(%r: i32):
+          vm.cond_br %c1, ^bb6, ^bb7
+        ^bb6:
+          vm.return %r : i32
+        ^bb7:
+          vm.return %x : i32
+        }""",
+    )
+    assert lines[1:] == [
+        "%c1 = vm.const.i32 1",
+        "vm.cond_br %arg0, ^bb1, ^bb2",
+        "^bb1:",
+        "vm.br ^bb3(%c1 : i32)",
+        "^bb2:",
+        "vm.br ^bb3(%arg0 : i32)",
+        "^bb3(%0: i32):",
+        "vm.return %0 : i32",
+        "}",
+    ]
+
+
 def test_drop_unused_calls():
     lines = after(
         "iree-vm-drop-unused-calls",

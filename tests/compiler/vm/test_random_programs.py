@@ -138,6 +138,20 @@ def test_same_results_on_both_runtimes(to_vmfb, call_ours, call_iree, text, smal
     assert call_ours(content, "f", small, large, seed) == call_iree(content, "f", small, large, seed)
 
 
+@hypothesis.given(programs(), st.integers(-100, 100), st.integers(-(2**40), 2**40), st.integers(0, 20))
+@hypothesis.settings(max_examples=40, deadline=None, derandomize=True)
+def test_passes_change_no_result(to_vmfb, call_ours, text, small, large, seed):
+    from pyiree.compiler.ir.parser import parse
+    from pyiree.compiler.ir.passes import PassContext, run_passes
+    from pyiree.compiler.vm.pipeline import PASSES
+    from pyiree.compiler.vm.serialize import serialize
+
+    module = parse(f"module {{ {text} }}")
+    run_passes(module, ",".join(("iree-vm-expand-pseudo-ops", *PASSES)), PassContext(verify_each=True))
+    content = serialize(module, PassContext(), prepared=True)
+    assert call_ours(content, "f", small, large, seed) == call_ours(to_vmfb(text), "f", small, large, seed)
+
+
 SWAPS = """
     vm.module @m {
       vm.export @f
