@@ -47,7 +47,7 @@ def dispatch_text(inputs, outputs, body, scalars=()) -> str:
 
 def dims_and_element(type: str) -> tuple[list[str], str]:
     """The dims and the element of a tensor type's text."""
-    dims, element = re.fullmatch(r"tensor<((?:\d+x)*)(.*)>", type).groups()
+    dims, element = re.fullmatch(r"tensor<((?:[\d?]+x)*)(.*)>", type).groups()
     return dims.split("x")[:-1], element
 
 
