@@ -153,6 +153,8 @@ def _generic(
     emitter = c.emitter
     lhs_inputs, read_lhs = c.read_operands([lhs], loops, lhs_loops)
     rhs_inputs, read_rhs = c.read_operands([rhs], loops, rhs_loops)
+    summed_ranges = {loop: size for loop, size in zip(lhs_loops, lhs.shaped.shape) if loop >= outer}
+    inputs = c.with_ranges([*lhs_inputs, *rhs_inputs], loops, summed_ranges)
     names = {
         FLOAT: ("arith.mulf", "arith.addf"),
         BOOLEAN: ("arith.andi", "arith.ori"),
@@ -172,4 +174,4 @@ def _generic(
 
     iterators = [PARALLEL] * outer + [REDUCTION] * (loops - outer)
     outputs = [(start, projection(loops, tuple(range(outer))))]
-    return emitter.generic([*lhs_inputs, *rhs_inputs], outputs, iterators, combine).results[0]
+    return emitter.generic(inputs, outputs, iterators, combine).results[0]

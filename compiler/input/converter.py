@@ -7,7 +7,7 @@ results. Calls are inlined on the way; element-wise ops read broadcasts, transpo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pyiree.compiler.input import jaxlib_mlir
@@ -23,7 +23,7 @@ from pyiree.compiler.ir.core import Block, Value
 from pyiree.compiler.ir.dense import DenseElementsAttr
 from pyiree.compiler.ir.location import CallSiteLoc, Location
 from pyiree.compiler.ir.rewrite import constant_value
-from pyiree.compiler.ir.types import TensorType, i32, index
+from pyiree.compiler.ir.types import TensorType, i1, i32, index
 
 #: A conversion: the converter, the jaxlib op and its operands; returns the results.
 Conversion = Callable[["Converter", Any, list], Sequence[Lazy]]
@@ -267,6 +267,18 @@ class Converter:
                 position = inputs.setdefault((source, projection(rank, along)), len(inputs))
                 readers.append(lambda arguments, position=position: arguments[position])
         return list(inputs), lambda arguments: [reader(arguments) for reader in readers]
+
+    def with_ranges(
+        self, inputs: Sequence[tuple[Value, AffineMap]], rank: int, ranges: Mapping[int, int]
+    ) -> list[tuple[Value, AffineMap]]:
+        """The inputs, and an empty one along those summed loops (`ranges`) that no input runs along: how often a loop
+        runs is known from the operands alone."""
+        told = {d for _, map_ in inputs for d in map_.dim_positions()}
+        untold = tuple(d for d in ranges if d not in told)
+        if not untold:
+            return list(inputs)
+        empty = self.emitter.empty(TensorType([ranges[d] for d in untold], i1))
+        return [*inputs, (empty, projection(rank, untold))]
 
     def iota_scalar(self, loop: int, element: Element) -> Value:
         """The index along a loop, inside a generic, as an element."""

@@ -44,6 +44,7 @@ def reduce(
         return [Tensor(result, start) for result, start in zip(results, starts)]
     kept = projection(rank, tuple(d for d in range(rank) if d not in dimensions))
     sources, read = c.read_operands(inputs, rank)
+    sources = c.with_ranges(sources, rank, {d: inputs[0].shaped.shape[d] for d in dimensions})
     iterators = [REDUCTION if d in dimensions else PARALLEL for d in range(rank)]
 
     def combine(arguments: list[Value]) -> list[Value]:
