@@ -21,11 +21,15 @@ LOG_TOPICS = ("misses", "compiles", "cache")
 
 
 class Setting(NamedTuple):
-    """One setting: how its text is read, its default, and what it does."""
+    """One setting: how its text is read, its default, what it does.
+
+    The runtime knows nothing of this module and reads its own settings in the environment (`is_runtime`).
+    """
 
     parse: Callable[[Any], Any]
     default: Any
     meaning: str
+    is_runtime: bool = False
 
 
 def _switch(value: Any) -> bool:
@@ -65,8 +69,8 @@ def _folder(value: Any) -> Path | None:
 
 def _thread_count(value: Any) -> int:
     count = int(value)
-    if count < 0:
-        raise ValueError("expected 0 (one worker a CPU) or a number of threads")
+    if count < 1:
+        raise ValueError("expected a number of threads")
     return count
 
 
@@ -95,7 +99,7 @@ SETTINGS: dict[str, Setting] = {
     "cache_dir": Setting(_folder, None, "where they are kept (default: the user's cache folder)"),
     "cache_max_size": Setting(_byte_count, 2 * 2**30, "how large that folder may grow, such as 500MB"),
     "cpu": Setting(_name, "host", "the CPU to compile for: host, generic, or a name that LLVM knows"),
-    "threads": Setting(_thread_count, 0, "worker threads; 0 is one for each CPU this process may use"),
+    "threads": Setting(_thread_count, None, "threads that compute (default: one a CPU); before the first call", True),
     "dump": Setting(_folder, None, "a folder to write the IR of every pass to"),
     "print_after": Setting(_words, (), "pass names, or all: print the IR after them"),
     "log": Setting(_topics, (), "what to tell on stderr: misses, compiles, cache, or all"),
@@ -120,7 +124,16 @@ class _Settings(types.ModuleType):
             if name not in SETTINGS:
                 raise AttributeError(f"pyiree.config has no setting {name!r}; there are {', '.join(SETTINGS)}")
             value = _checked(name, value)
+            if SETTINGS[name].is_runtime:
+                os.environ[variable(name)] = str(value)
+                return
         super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        if name in SETTINGS and SETTINGS[name].is_runtime:
+            os.environ.pop(variable(name), None)
+            return
+        super().__delattr__(name)
 
 
 def _checked(name: str, value: Any) -> Any:

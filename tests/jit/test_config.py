@@ -1,5 +1,6 @@
 """Settings: attribute and environment variable of one name, checked."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,9 @@ def setting():
         setattr(config, name, value)
 
     yield assign
-    for name in set(names) & set(vars(config)):
-        delattr(config, name)
+    for name in set(names):
+        if name in vars(config) or name == "threads":
+            delattr(config, name)
 
 
 @pytest.mark.parametrize(
@@ -55,22 +57,30 @@ def test_every_setting_has_a_default_and_a_meaning(monkeypatch, name):
 
 
 def test_an_attribute_outranks_the_environment(monkeypatch, setting):
-    monkeypatch.setenv("PYIREE_THREADS", "2")
+    monkeypatch.setenv("PYIREE_CPU", "generic")
+    setting("cpu", "host")
+    assert config.cpu == "host"
+    del config.cpu
+    assert config.cpu == "generic"
+
+
+def test_what_the_runtime_reads_is_in_the_environment(monkeypatch, setting):
+    monkeypatch.delenv("PYIREE_THREADS", raising=False)
     setting("threads", 4)
-    assert config.threads == 4
+    assert os.environ["PYIREE_THREADS"] == "4" and config.threads == 4
     del config.threads
-    assert config.threads == 2
+    assert "PYIREE_THREADS" not in os.environ and config.threads is None
 
 
 def test_an_empty_variable_is_none(monkeypatch):
     monkeypatch.setenv("PYIREE_CACHE_DIR", "")
     monkeypatch.setenv("PYIREE_THREADS", "")
-    assert config.cache_dir is None and config.threads == 0
+    assert config.cache_dir is None and config.threads is None
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("cache", "maybe"), ("cache_max_size", "much"), ("threads", "-1"), ("threads", "x"), ("log", "everything")],
+    [("cache", "maybe"), ("cache_max_size", "much"), ("threads", "0"), ("threads", "x"), ("log", "everything")],
 )
 def test_wrong_values_are_named(monkeypatch, setting, name, value):
     monkeypatch.setenv(config.variable(name), value)
