@@ -38,6 +38,9 @@ register_passes(
         "iree-stream-reuse-allocations": "pyiree.compiler.stream.reuse_allocations",
         "iree-stream-elide-timepoints": "pyiree.compiler.stream.elide_timepoints",
         "iree-stream-convert-scf-to-cf": "pyiree.compiler.stream.convert_scf_to_cf",
+        "iree-stream-fuse-dispatch-bindings": "pyiree.compiler.stream.fuse_dispatch_bindings",
+        "iree-stream-annotate-dispatch-arguments": "pyiree.compiler.stream.annotate_dispatch_arguments",
+        "iree-stream-fold-uniform-operands": "pyiree.compiler.stream.fold_uniform_operands",
         "iree-stream-pack-dispatch-operands": "pyiree.compiler.stream.pack_dispatch_operands",
     }
 )

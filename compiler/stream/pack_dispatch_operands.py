@@ -14,13 +14,12 @@ After:  they take i32 only; wide ones are two words, the low one first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from pyiree.compiler.dialects.arith import ConstantOp, OrIOp, ShLIOp, ShRUIOp
 from pyiree.compiler.dialects.arith_casts import BitcastOp, ExtUIOp, IndexCastUIOp, TruncIOp
 from pyiree.compiler.dialects.complex import CreateOp, ImOp, ReOp
-from pyiree.compiler.dialects.func import FuncOp
+from pyiree.compiler.dialects.functions import FunctionOp
 from pyiree.compiler.ir.attributes import Attribute, IntegerAttr
 from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import Block, BlockArgument, Operation, Value
@@ -28,13 +27,13 @@ from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.ir.types import (
     ComplexType,
     FloatType,
-    FunctionType,
     IntegerType,
     Type,
     bit_width,
     i32,
     i64,
 )
+from pyiree.compiler.stream.dispatch_sites import functions_of, set_signature
 from pyiree.compiler.stream.ops import BindingType, CmdDispatchOp, CmdExecuteOp, ExecutableOp
 
 
@@ -42,18 +41,11 @@ from pyiree.compiler.stream.ops import BindingType, CmdDispatchOp, CmdExecuteOp,
 def pack_dispatch_operands(module: Operation, context: PassContext) -> None:
     """Changes every dispatch function and every dispatch of a module."""
     for executable in module.walk_type(ExecutableOp):
-        for function in dispatch_functions(executable):
+        for function in functions_of(executable):
             _unpack_arguments(function)
     for dispatch in list(module.walk_type(CmdDispatchOp)):
         builder = Builder.before(dispatch.parent_of_type(CmdExecuteOp), dispatch.location)  # type: ignore[arg-type]
         dispatch.uniform_operands = [word for v in dispatch.uniform_operands for word in _words(builder, v)]
-
-
-def dispatch_functions(executable: ExecutableOp) -> Iterator[FuncOp]:
-    """The functions of an executable that are dispatched."""
-    for op in executable.body.ops:
-        if op.name == "builtin.module":
-            yield from [f for f in op.regions[0].ops if isinstance(f, FuncOp) and not f.is_declaration]
 
 
 def _words(b: Builder, value: Value) -> list[Value]:
@@ -78,7 +70,7 @@ def _thirty_two(b: Builder) -> Value:
     return b.insert(ConstantOp(IntegerAttr(32, i64))).result
 
 
-def _unpack_arguments(function: FuncOp) -> None:
+def _unpack_arguments(function: FunctionOp) -> None:
     block = function.entry_block
     builder = Builder.at_start(block, function.location)
     old: list[BlockArgument] = list(block.arguments)
@@ -96,8 +88,7 @@ def _unpack_arguments(function: FuncOp) -> None:
         argument.replace_all_uses_with(value)
     for argument in reversed(old):
         block.erase_argument(argument.index)
-    function.function_type = FunctionType(block.argument_types, function.function_type.results)
-    function.set_argument_attributes(attributes)
+    set_signature(function, attributes)
 
 
 def _from_words(b: Builder, block: Block, type: Type) -> Any:

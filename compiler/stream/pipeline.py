@@ -60,10 +60,14 @@ CMD_PASSES = (
     "iree-stream-elide-timepoints",
     "canonicalize",
     "cse",
-    # Dispatch functions take words of 32 bits.
+    # Dispatch functions take few bindings, know what they can know, and take words of 32 bits.
+    "iree-stream-fuse-dispatch-bindings",
+    "iree-stream-annotate-dispatch-arguments",
     "iree-stream-pack-dispatch-operands",
     "canonicalize",
     "cse",
+    "iree-stream-fold-uniform-operands",
+    "canonicalize",
 )
 
 PASSES = ASYNC_PASSES + CMD_PASSES
