@@ -2,6 +2,7 @@
 
 import importlib.util
 import pathlib
+import re
 
 import pytest
 
@@ -54,6 +55,20 @@ def test_no_imports(texts, any_level):
         translated.append(translate_dispatch(func, target))
     image = link_executable("all", translated, target)
     assert image.startswith(b"\x7fELF")
+
+
+@pytest.mark.parametrize("cpu", ["x86-64-v2", "x86-64-v4"])
+def test_stack_and_local_memory_stay_small(texts, cpu):
+    from pyiree.compiler.codegen import target as targets
+    from pyiree.compiler.codegen.translate import translate_dispatch
+    from pyiree.compiler.ir.parser import parse
+
+    for text in kernels(texts):
+        func = next(op for op in parse(text).walk() if op.name == "func.func")
+        kernel = translate_dispatch(func, targets.named(cpu))
+        frames = [int(size) for size in re.findall(r"subq\t\$(\d+), %rsp", kernel.text("asm"))]
+        assert max(frames, default=0) <= 16 << 10
+        assert kernel.local_memory_bytes <= 128 << 10
 
 
 @pytest.mark.parametrize("phase", ["kernel", "llvm", "asm"])
