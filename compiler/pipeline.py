@@ -20,6 +20,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from pyiree.compiler import flow as _flow  # noqa: F401  (these register the names of their passes)
+from pyiree.compiler import hal as _hal  # noqa: F401
+from pyiree.compiler import stream as _stream  # noqa: F401
+from pyiree.compiler import vm as _vm  # noqa: F401
 from pyiree.compiler.ir.passes import PassContext, PassManager, lookup_pass, pass_names
 from pyiree.compiler.ir.printer import print_operation
 from pyiree.compiler.options import CompileOptions
