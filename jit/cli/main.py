@@ -220,7 +220,8 @@ def main() -> None:
     except Exception as error:
         if not _is_expected(error):
             raise
-        print(f"pyiree: error: {' '.join(str(error).split())}", file=sys.stderr)
+        notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+        print(f"pyiree: error: {' '.join(str(error).split()).removeprefix('error: ')}{notes}", file=sys.stderr)
         sys.exit(1)
 
 

@@ -185,7 +185,8 @@ class TestOpt:
     def test_passes_as_flags_and_as_a_pipeline(self, pyiree_command, program, tmp_path):
         text = pyiree_command("compile", program, "--compile-to=input").stdout
         assert pyiree_command("opt", "--cse", "-", input=text).stdout.count("util.func") >= 1
-        pyiree_command("opt", "--no-such-pass", "-", input=text, code=1)
+        done = pyiree_command("opt", "--no-such-pass", "-", input=text, code=1)
+        assert done.stderr == "pyiree: error: there is no pass 'no-such-pass'\n"
         assert "cse" in pyiree_command("opt", "--list-passes").stdout
 
 
