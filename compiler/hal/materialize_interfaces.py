@@ -140,9 +140,11 @@ def _convert_function(function: FuncOp, reads: list[bool] | None) -> PipelineLay
         load = builder.insert(InterfaceConstantLoadOp(layout, ordinal, result=i32))
         constant.replace_all_uses_with(load.result)
     for number, binding in enumerate(bindings):
+        alignment = function.argument_attributes(binding.index).get("stream.alignment")
+        known = None if alignment is None else alignment.value
         for user in binding.users:
             assert isinstance(user, stream.BindingSubspanOp)
-            _convert_subspan(user, layout, number, flags[number])
+            _convert_subspan(user, layout, number, flags[number], known)
     for argument in reversed(list(block.arguments)):
         block.erase_argument(argument.index)
     function.function_type = FunctionType()
@@ -154,10 +156,13 @@ def _flags(number: int, reads: list[bool] | None) -> str:
     return f"{_READ_ONLY}|{_INDIRECT}" if reads is not None and reads[number] else _INDIRECT
 
 
-def _convert_subspan(op: stream.BindingSubspanOp, layout: PipelineLayoutAttr, number: int, flags: str) -> None:
+def _convert_subspan(
+    op: stream.BindingSubspanOp, layout: PipelineLayoutAttr, number: int, flags: str, alignment: int | None
+) -> None:
     new = InterfaceBindingSubspanOp(
-        [op.byte_offset], op.dynamic_dims, layout, number, 64, flags, result=op.result.type, location=op.location
-    )
+        [op.byte_offset], op.dynamic_dims, layout, number, alignment, flags, result=op.result.type,
+        location=op.location,
+    )  # fmt: skip
     Builder.before(op).insert(new)
     op.replace_all_uses_with(new.results)
     op.erase()
