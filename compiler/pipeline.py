@@ -94,10 +94,10 @@ def compile(
         _timed(done, "input", lambda: import_program(source, context))
         position = 1
     else:
-        from pyiree.compiler.ir.parser import parse
+        from pyiree.compiler.ir.parser import parse_module
 
         text = source if isinstance(source, str) else bytes(source).decode()
-        _timed(done, "parse", lambda: parse(text, verify=True))
+        _timed(done, "parse", lambda: parse_module(text, verify=True))
         done.phase = compile_from
     stop = _last_phase(compile_to)
     for phase in known[position + 1 :]:
