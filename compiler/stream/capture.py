@@ -33,15 +33,19 @@ def move_into_region(members: Sequence[Operation], anchor: Operation, make: Make
     escaping: list[Value] = [
         r for op in members for r in op.results if is_resource(r.type) and any(u not in inside for u in r.users)
     ]
-    ties = tied_operands_attr([_tied_capture(value, captured) for value in escaping])
+    position = {value: i for i, value in enumerate(captured)}
+    ties = tied_operands_attr([_tied_capture(value, position) for value in escaping])
     body = Block([v.type for v in captured])
     result_sizes = _result_sizes(escaping)
     around = make(captured, _captured_sizes(members, captured), result_sizes, ties, body, [v.type for v in escaping])
     Builder.before(anchor, members[0].location).insert(around)
     for op in members:
         op.move_to_end(body)
-    for value, argument in zip(captured, body.arguments):
-        value.replace_uses_if(argument, lambda use: use.owner in inside)
+    argument_of = dict(zip(captured, body.arguments))
+    for op in members:
+        for i, value in enumerate(op.operands):
+            if value in argument_of:
+                op.set_operand(i, argument_of[value])
     for value, result in zip(escaping, around.results):
         value.replace_uses_if(result, lambda use: use.owner not in inside)
     body.append(YieldOp(escaping, result_sizes, location=around.location))
@@ -62,11 +66,11 @@ def _result_sizes(values: Sequence[Value]) -> list[Value]:
     return sizes  # type: ignore[return-value]
 
 
-def _tied_capture(value: Value, captured: Sequence[Value]) -> int:
-    """The captured value that a result is stored in, or -1."""
+def _tied_capture(value: Value, position: dict[Value, int]) -> int:
+    """The position of the captured value that a result is stored in, or -1."""
     back: Value | None = value
     while back is not None:
-        if back in captured:
-            return captured.index(back)
+        if back in position:
+            return position[back]
         back = tied_operand(back)
     return UNTIED

@@ -20,7 +20,7 @@ from pyiree.compiler.ir.core import BlockArgument, Operation, OpResult, Value
 from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.stream import ops
 from pyiree.compiler.stream.analysis.ownership import LOOPS, Ownership
-from pyiree.compiler.stream.interfaces import is_visible_at, resource_size
+from pyiree.compiler.stream.interfaces import size_at
 from pyiree.compiler.stream.materialize_copy_on_write import clone_before
 from pyiree.compiler.stream.types import is_resource
 
@@ -29,11 +29,14 @@ from pyiree.compiler.stream.types import is_resource
 def elide_async_copies(host: Operation, context: PassContext) -> None:
     """Removes the copies of a host function that are made of memory nobody looks at afterwards."""
     ownership = Ownership()
-    for loop in [op for op in host.walk(post_order=True) if isinstance(op, LOOPS)]:
+    # From the last to the first: the memory of each copy has few names as long as those before it are there.
+    _elide_all(list(host.walk_type(ops.AsyncCloneOp)), ownership)
+    loops = [op for op in host.walk(post_order=True) if isinstance(op, LOOPS)]
+    for loop in loops:
         for slot in _slots(loop):
             _elide_in_slot(slot, ownership)
-    for clone in list(host.walk_type(ops.AsyncCloneOp)):
-        _elide_clone(clone, ownership)
+    if loops:
+        _elide_all(list(host.walk_type(ops.AsyncCloneOp)), ownership)
     for part in list(host.walk_type(ops.AsyncSliceOp)):
         _fold_slice_into_dispatches(part, ownership)
 
@@ -98,14 +101,12 @@ def _slots(loop: Any) -> list[_Slot]:
 def _elide_in_slot(slot: _Slot, ownership: Ownership) -> None:
     """Lets the body of a loop write into a carried value, with one copy before the loop if it is needed."""
     copies = [c for c in _copies_of(slot.argument, ownership) if _writer_of(c, ownership) is not None]
-    size = resource_size(slot.init)
-    if not copies or size is None or not is_visible_at(size, slot.loop) or not _hands_on_alone(slot, ownership):
+    if not copies or size_at(slot.init, slot.loop) is None or not _hands_on_alone(slot, ownership):
         return
     ownership.own_argument(slot.argument)
     if _elide_all(copies, ownership) == 0:
         ownership.disown_argument(slot.argument)
         return
-    _elide_chain(slot.argument, ownership)
     if not ownership.may_overwrite(slot.init, slot.loop):
         copy = clone_before(slot.loop, slot.init, None)
         assert copy is not None
@@ -117,15 +118,9 @@ def _copies_of(root: Value, ownership: Ownership) -> list[ops.AsyncCloneOp]:
     return [user for name in ownership.names(root) for user in name.users if isinstance(user, ops.AsyncCloneOp)]
 
 
-def _elide_chain(root: Value, ownership: Ownership) -> None:
-    """Goes on with the copies of what was written into a value."""
-    while _elide_all(_copies_of(root, ownership), ownership):
-        pass
-
-
 def _elide_all(copies: list[ops.AsyncCloneOp], ownership: Ownership) -> int:
-    """Removes what can be removed; says how many that were."""
-    return sum([_elide_clone(copy, ownership) for copy in copies])
+    """Removes what can be removed, later ones first; says how many that were."""
+    return sum([_elide_clone(copy, ownership) for copy in reversed(copies)])
 
 
 def _hands_on_alone(slot: _Slot, ownership: Ownership) -> bool:

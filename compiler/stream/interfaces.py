@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from functools import cache
+from typing import Any, Protocol
 
 from pyiree.compiler.dialects.tied_results import UNTIED, tied_operand_indices
 from pyiree.compiler.ir.attributes import Attribute
@@ -17,21 +18,18 @@ from pyiree.compiler.stream import ops
 from pyiree.compiler.stream.types import is_resource
 
 
-@runtime_checkable
 class AffinityOp(Protocol):
     """An op that names the device it runs on."""
 
     affinity: Attribute | None
 
 
-@runtime_checkable
 class TimelineOp(Protocol):
     """An op whose work is done at a timepoint of its own."""
 
     result_timepoint: Value
 
 
-@runtime_checkable
 class TiedOp(Protocol):
     """An op whose one result takes over, or is, the storage of its first operand."""
 
@@ -49,6 +47,12 @@ RENAMING = (ops.TimepointAwaitOp, ops.TimepointBarrierOp, ops.AsyncCastOp, ops.A
 READ, WRITE = 1, 2
 
 
+@cache
+def _answers(op_class: type, protocol: type) -> bool:
+    """Whether ops of a class have the fields of a protocol."""
+    return all(hasattr(op_class, field) for field in protocol.__annotations__)
+
+
 def is_streamable(op: Operation) -> bool:
     """Whether an op is device work at the async level."""
     return isinstance(op, STREAMABLE)
@@ -58,7 +62,11 @@ def execution_affinity(op: Any) -> Attribute | None:
     """The device that does the work of an op; a transfer is done where it says, else by its source or target."""
     if isinstance(op, ops.AsyncTransferOp):
         return op.affinity or op.target_affinity or op.source_affinity
-    return op.affinity if isinstance(op, AffinityOp) else None
+    return op.affinity if _answers(type(op), AffinityOp) else None
+
+
+_DISPATCHES = (ops.TensorDispatchOp, ops.AsyncDispatchOp)
+_REGIONS = (ops.AsyncExecuteOp, ops.AsyncConcurrentOp)
 
 
 def tied_position(value: Value) -> int | None:
@@ -66,14 +74,14 @@ def tied_position(value: Value) -> int | None:
     if not isinstance(value, OpResult) or not is_resource(value.type):
         return None
     op: Any = value.op
-    if isinstance(op, TiedOp | ops.TimepointBarrierOp):
+    if _answers(type(op), TiedOp) or isinstance(op, ops.TimepointBarrierOp):
         return 0
     if isinstance(op, ops.TimepointAwaitOp):
         return value.index
-    if isinstance(op, ops.TensorDispatchOp | ops.AsyncDispatchOp | ops.AsyncExecuteOp | ops.AsyncConcurrentOp):
-        tie = tied_operand_indices(op.tied_operands, len(op.result_sizes))[value.index]
+    if isinstance(op, _DISPATCHES + _REGIONS) and op.tied_operands is not None:
+        tie = op.tied_operands[value.index].value
         if tie != UNTIED:
-            return tie + (0 if op.regions else len(op.workload))
+            return tie + (len(op.workload) if isinstance(op, _DISPATCHES) else 0)
     return None
 
 
@@ -91,11 +99,24 @@ def tied_results(op: Operation) -> Iterator[tuple[OpResult, Value]]:
             yield result, operand
 
 
-def storage_root(value: Value) -> Value:
-    """The value in whose storage a value lives, as far as the ops that tie results say."""
-    while (operand := tied_operand(value)) is not None:
-        value = operand
-    return value
+class StorageRoots:
+    """The value in whose storage each value lives, as far as the ops that tie results say; each is found once."""
+
+    def __init__(self) -> None:
+        self._known: dict[Value, Value] = {}
+
+    def __getitem__(self, value: Value) -> Value:
+        chain = []
+        root = value
+        while root not in self._known:
+            chain.append(root)
+            back = tied_operand(root)
+            if back is None:
+                break
+            root = back
+        root = self._known.get(root, root)
+        self._known.update(dict.fromkeys(chain, root))
+        return root
 
 
 def sized_operands(op: Any) -> list[tuple[Value, Value]]:
@@ -131,22 +152,19 @@ def result_size(value: OpResult) -> Value | None:
     return None
 
 
-def resource_size(value: Value) -> Value | None:
-    """The size of a resource, as its maker, the region that captures it or one of its uses says; None if none does.
-
-    A size that only a use says may not exist before that use: see `is_visible_at`.
-    """
+def size_at(value: Value, op: Operation) -> Value | None:
+    """The size of a resource, if its maker, the region that captures it, or one of its uses says it to `op`."""
     if isinstance(value, OpResult):
         found = result_size(value)
         if found is not None:
             return found
     elif isinstance(value, BlockArgument):
         parent: Any = value.block.parent_op
-        if isinstance(parent, ops.AsyncExecuteOp | ops.AsyncConcurrentOp | ops.CmdExecuteOp):
+        if isinstance(parent, _REGIONS + (ops.CmdExecuteOp,)):
             return parent.resource_operand_sizes[value.index]
     for user in value.users:
         for operand, size in sized_operands(user):
-            if operand is value:
+            if operand is value and is_visible_at(size, op):
                 return size
     return None
 

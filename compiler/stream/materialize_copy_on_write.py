@@ -19,7 +19,7 @@ from pyiree.compiler.ir.core import Operation, Value
 from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.stream import ops
 from pyiree.compiler.stream.analysis.ownership import BRANCHES, Ownership
-from pyiree.compiler.stream.interfaces import RENAMING, is_visible_at, resource_size, tied_position, tied_results
+from pyiree.compiler.stream.interfaces import RENAMING, size_at, tied_position, tied_results
 
 
 @register_pass("iree-stream-materialize-copy-on-write", on=("util.func", "util.initializer"))
@@ -34,8 +34,8 @@ def materialize_copy_on_write(host: Operation, context: PassContext) -> None:
 
 def clone_before(op: Any, value: Value, affinity: Any) -> Value | None:
     """A copy of a resource, made before an op; None if its size is not known there."""
-    size = resource_size(value)
-    if size is None or not is_visible_at(size, op):
+    size = size_at(value, op)
+    if size is None:
         return None
     clone = ops.AsyncCloneOp(value, size, size, affinity, result=value.type)
     return Builder.before(op).insert(clone).result
@@ -80,8 +80,8 @@ def _copy_foreign(user: Operation, value: Value, size: Value, affinity: Any, own
         end = region.entry.terminator
         handed = end.operands[value.index]  # type: ignore[attr-defined]
         if not all(ownership.is_own(origin) for origin in ownership.origins(handed)):
-            inner = resource_size(handed)
-            if inner is None or not is_visible_at(inner, end):
+            inner = size_at(handed, end)
+            if inner is None:
                 _copy(user, value, size, affinity)
                 return
             _copy_foreign(end, handed, inner, affinity, ownership)

@@ -23,7 +23,7 @@ from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import Block, Operation, Region, Value
 from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.stream import ops
-from pyiree.compiler.stream.interfaces import is_visible_at, resource_size
+from pyiree.compiler.stream.interfaces import is_visible_at, size_at
 from pyiree.compiler.stream.types import is_resource, timepoint
 
 _Times = dict[Value, Value]
@@ -125,7 +125,7 @@ class _Propagation:
             if t is time and v not in awaited and _is_read_by_host(v) and is_visible_at(v, op)
         ]
         values = together if value in together else [value]
-        sizes = [_size_at(op, v) for v in values]
+        sizes = [_size_for(op, v) for v in values]
         wait = Builder.before(op).insert(ops.TimepointAwaitOp(values, sizes, time))
         awaited.update(zip(values, wait.results))
 
@@ -188,9 +188,9 @@ def _is_read_by_host(value: Value) -> bool:
     )
 
 
-def _size_at(op: Operation, value: Value) -> Value:
+def _size_for(op: Operation, value: Value) -> Value:
     """The size of a resource; asked of the resource where nothing says it."""
-    known = resource_size(value)
-    if known is not None and is_visible_at(known, op):
+    known = size_at(value, op)
+    if known is not None:
         return known
     return Builder.before(op).insert(ops.ResourceSizeOp(value)).result

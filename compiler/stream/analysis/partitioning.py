@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from pyiree.compiler.ir.attributes import Attribute
 from pyiree.compiler.ir.core import Block, Operation, Value
-from pyiree.compiler.stream.interfaces import execution_affinity, is_streamable, storage_root, tied_results
+from pyiree.compiler.stream.interfaces import StorageRoots, execution_affinity, is_streamable, tied_results
 from pyiree.compiler.stream.ops import TensorExportOp
 from pyiree.compiler.stream.types import is_resource
 
@@ -45,8 +45,10 @@ class Partitioning:
         self._partition_of: dict[Operation, Partition] = {}
         self._position: dict[Operation, int] = {}
         self.partitions: list[Partition] = []
-        #: The ops seen so far that use each memory, by the first of its names.
-        self._users_of: dict[Value, list[Operation]] = {}
+        #: For each memory, by the first of its names, who used it so far: partitions, and the last host op.
+        self._used_by: dict[Value, set[Partition]] = {}
+        self._used_at: dict[Value, int] = {}
+        self._roots = StorageRoots()
         ops = list(block.ops)
         self._end = _first_of_trailing_exports(ops)
         for position, op in enumerate(ops):
@@ -58,7 +60,7 @@ class Partitioning:
                 self.host_ops.append(op)
             for value in captured_values(op):
                 if is_resource(value.type):
-                    self._users_of.setdefault(storage_root(value), []).append(op)
+                    self._note_use(self._roots[value], op)
 
     def partition_of(self, op: Operation) -> Partition | None:
         """The partition that an op is in."""
@@ -72,11 +74,13 @@ class Partitioning:
         """The partitions that an op depends on, and the position of the last host op that it reads."""
         needs: set[Partition] = set()
         after = -1
-        definers = [_in_block(value.defining_op, self._block) for value in captured_values(op)]
         # An op that writes in place comes after all that read what it overwrites.
         for _, operand in tied_results(op):
-            definers.extend(self._users_of.get(storage_root(operand), ()))
-        for definer in definers:
+            root = self._roots[operand]
+            needs.update(self._used_by.get(root, ()))
+            after = max(after, self._used_at.get(root, -1))
+        for value in captured_values(op):
+            definer = _in_block(value.defining_op, self._block)
             if definer is None:
                 continue
             partition = self._partition_of.get(definer)
@@ -85,6 +89,13 @@ class Partitioning:
             else:
                 needs.add(partition)
         return needs, after
+
+    def _note_use(self, root: Value, op: Operation) -> None:
+        partition = self._partition_of.get(op)
+        if partition is None:
+            self._used_at[root] = self._position[op]
+        else:
+            self._used_by.setdefault(root, set()).add(partition)
 
     def _place(self, op: Operation) -> None:
         needs, after = self._dependencies(op)
