@@ -152,8 +152,17 @@ class _BlockGrouping:
             return False
         if not all(group.can_store(r) for r in op.results if r.has_uses):
             return False
-        outside = [u for u in self._users(op) if u not in group.ops]
-        return not self._reaches(outside, group) and not self._depends_on_itself(group, op)
+        return not self._reaches(self._outside(op, group), group) and not self._depends_on_itself(group, op)
+
+    def _outside(self, op: Operation, group: FusionGroup) -> list[Operation]:
+        """The ops outside of a group that read an op, themselves or through what was copied into them as well."""
+        found: list[Operation] = []
+        for user in self._users(op):
+            if user not in group.ops:
+                found.append(user)
+            elif user in group.clones:
+                found += self._outside(user, group)
+        return found
 
     # Cycles. A group waits for all that any member reads, so a path may enter it at a late member and leave it at an
     # early one; between groups, paths follow the order of the block.
@@ -231,7 +240,8 @@ class _BlockGrouping:
         for user in value.users:
             while user.block is not self.block:
                 user = user.parent_op  # type: ignore[assignment]
-            if user not in group.clones:
+            # A copy in another group reads what this group stores.
+            if user not in group.clones or any(g is not group for g in self.copied_into.get(user, ())):
                 users.append(user)
         return users
 
