@@ -35,7 +35,7 @@ from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import Operation, Value
 from pyiree.compiler.ir.dense import DenseElementsAttr
 from pyiree.compiler.ir.passes import PassContext, register_pass
-from pyiree.compiler.ir.types import FloatType, TensorType, bit_width, element_type_of
+from pyiree.compiler.ir.types import ComplexType, FloatType, TensorType, bit_width, element_type_of
 
 
 def stays_on_host(op: Operation) -> bool:
@@ -174,10 +174,10 @@ def _convert_constant(op: ConstantOp, builder: Builder) -> None:
     value = op.value
     if not isinstance(value, DenseElementsAttr):
         return
-    if not value.is_splat:
+    element = element_type_of(value.type)
+    if not value.is_splat or isinstance(element, ComplexType):
         _replace(op, TensorConstantOp(value), builder)
         return
-    element = element_type_of(value.type)
     number = value.splat_value()
     attribute = FloatAttr(number, element) if isinstance(element, FloatType) else IntegerAttr(int(number), element)
     scalar = builder.insert(ConstantOp(attribute)).result

@@ -20,7 +20,7 @@ from pyiree.compiler.ir.core import BlockArgument, Operation, OpResult, Value
 from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.stream import ops
 from pyiree.compiler.stream.analysis.ownership import LOOPS, Ownership
-from pyiree.compiler.stream.interfaces import size_at
+from pyiree.compiler.stream.interfaces import size_at, tied_results
 from pyiree.compiler.stream.materialize_copy_on_write import clone_before
 from pyiree.compiler.stream.types import is_resource
 
@@ -147,7 +147,7 @@ def _fold_slice_into_dispatches(part: ops.AsyncSliceOp, ownership: Ownership) ->
 
 
 def _only_reads(dispatch: ops.AsyncDispatchOp, value: Value) -> bool:
-    return all(operand is not value for _, operand in Ownership().ties(dispatch))
+    return all(operand is not value for _, operand in tied_results(dispatch))
 
 
 def _read_range(dispatch: Any, part: ops.AsyncSliceOp) -> None:

@@ -17,9 +17,10 @@ from pyiree.compiler.ir.conversion import Adaptor, ConversionPattern, Conversion
 from pyiree.compiler.ir.core import Operation, Value
 from pyiree.compiler.ir.dense import DenseElementsAttr
 from pyiree.compiler.ir.diagnostics import CompileError
-from pyiree.compiler.ir.types import ComplexType, TensorType, Type, index
+from pyiree.compiler.ir.types import ComplexType, IntegerType, TensorType, Type, index
 from pyiree.compiler.stream import ops as stream
 from pyiree.compiler.stream.analysis.affinity import AffinityAnalysis
+from pyiree.compiler.stream.encoding import fill_pattern
 from pyiree.compiler.stream.types import CONSTANT, EXTERNAL, STAGING, UNKNOWN, resource
 
 
@@ -120,8 +121,9 @@ class ConvertConstant(TensorPattern, op=(ConstantOp, flow.TensorConstantOp)):
             return False
         affinity = self.affinities.of_value(op.result)
         size = size_of(rewriter, type, (), affinity)
-        if isinstance(value, DenseElementsAttr) and value.is_splat and not isinstance(type.element_type, ComplexType):
-            scalar = rewriter.insert(ConstantOp(value.splat_value())).result
+        number = splat_number(value)
+        if number is not None:
+            scalar = rewriter.insert(ConstantOp(number)).result
             splat = stream.TensorSplatOp(scalar, (), size, type, affinity, result=resource(UNKNOWN))
             rewriter.replace_op(op, rewriter.insert(splat))
             return None
@@ -129,6 +131,17 @@ class ConvertConstant(TensorPattern, op=(ConstantOp, flow.TensorConstantOp)):
         moved = stream.AsyncTransferOp(made, size, size, None, affinity, affinity, result=resource(UNKNOWN))
         rewriter.replace_op(op, rewriter.insert(moved))
         return None
+
+
+def splat_number(value: Attribute) -> Attribute | None:
+    """The number that a constant repeats; for a complex one its bytes as an integer, if a fill pattern has so many."""
+    if not isinstance(value, DenseElementsAttr) or not value.is_splat:
+        return None
+    if not isinstance(value.type.element_type, ComplexType):
+        return value.splat_value()
+    raw = value.data.tobytes()
+    pattern, bits = fill_pattern(int.from_bytes(raw, "little"), 8 * len(raw))
+    return IntegerAttr(pattern, IntegerType(bits)) if bits <= 64 else None
 
 
 class ConvertSelect(TensorPattern, op=SelectOp):
