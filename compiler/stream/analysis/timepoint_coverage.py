@@ -10,8 +10,6 @@ is issued later comes after it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from pyiree.compiler.dialects import scf
 from pyiree.compiler.ir.core import Block, BlockArgument, OpResult, Value
 from pyiree.compiler.stream import ops
@@ -22,9 +20,12 @@ class TimepointCoverage:
     """The order of the timepoints of a host function. It is computed on demand, and not again after changes."""
 
     def __init__(self) -> None:
-        self._cover: dict[Value, frozenset[Value]] = {}
-        #: Arguments of loops whose iterations are being looked at: they stand for themselves meanwhile.
-        self._open: set[Value] = set()
+        #: What is known, by timepoint and by the loops whose iterations are being looked at meanwhile.
+        self._cover: dict[tuple[Value, tuple[Block, ...]], frozenset[Value]] = {}
+        #: Blocks of loops whose iterations are being looked at: their arguments stand for themselves meanwhile.
+        self._open: tuple[Block, ...] = ()
+        #: For the arguments of a block that a loop repeats, what they cover, by the loops open around it.
+        self._loops: dict[tuple[Block, tuple[Block, ...]], dict[Value, frozenset[Value]]] = {}
 
     def covers(self, timepoint: Value | None, other: Value) -> bool:
         """Whether `other` has been reached, in all iterations so far, when `timepoint` is."""
@@ -32,17 +33,16 @@ class TimepointCoverage:
 
     def cover(self, timepoint: Value) -> frozenset[Value]:
         """All timepoints that a timepoint covers, itself among them."""
-        found = self._cover.get(timepoint)
+        key = (timepoint, self._open)
+        found = self._cover.get(key)
         if found is None:
-            found = frozenset(self._compute(timepoint))
-            if not self._open:
-                self._cover[timepoint] = found
+            found = self._cover[key] = frozenset(self._compute(timepoint))
         return found
 
     def _compute(self, timepoint: Value) -> set[Value]:
         found = {timepoint}
         if isinstance(timepoint, BlockArgument):
-            if timepoint not in self._open:
+            if timepoint.block not in self._open:
                 found.update(self._carried(timepoint))
             return found
         assert isinstance(timepoint, OpResult)
@@ -58,24 +58,40 @@ class TimepointCoverage:
                 found.update(self.cover(before))
         return found
 
-    def _carried(self, argument: BlockArgument) -> Iterator[Value]:
+    def _carried(self, argument: BlockArgument) -> frozenset[Value]:
         """What the argument of a loop's block covers."""
-        loop = argument.block.parent_op
-        if isinstance(loop, scf.ForOp) and argument.block is loop.body_block:
-            init, handed_on = loop.init_args[argument.index - 1], loop.yielded[argument.index - 1]
-        elif isinstance(loop, scf.WhileOp) and argument.block is loop.after_block:
-            yield from self.cover(loop.condition.args[argument.index])
-            return
+        loop, block = argument.block.parent_op, argument.block
+        if isinstance(loop, scf.ForOp) and block is loop.body_block:
+            carried = list(zip(block.arguments[1:], loop.init_args, loop.yielded))
+        elif isinstance(loop, scf.WhileOp) and block is loop.after_block:
+            return self.cover(loop.condition.args[argument.index])
         elif isinstance(loop, scf.WhileOp):
-            init, handed_on = loop.inits[argument.index], loop.after_block.terminator.operands[argument.index]
+            carried = list(zip(block.arguments, loop.inits, loop.after_block.terminator.operands))
         else:
-            return
-        self._open.add(argument)
-        iteration = self.cover(handed_on)
-        self._open.discard(argument)
-        if argument in iteration:
-            yield from iteration
-            yield from self.cover(init)
+            return frozenset()
+        key = (block, self._open)
+        if key not in self._loops:
+            self._loops[key] = self._iterations(block, [entry for entry in carried if is_timepoint(entry[0])])
+        return self._loops[key][argument]
+
+    def _iterations(
+        self, block: Block, carried: list[tuple[Value, Value, Value]]
+    ) -> dict[Value, frozenset[Value]]:
+        """For each timepoint that a loop carries (argument, initial value, next value) what it covers."""
+        outer, self._open = self._open, (*self._open, block)
+        found = {argument: set(self.cover(handed_on)) for argument, _, handed_on in carried}
+        self._open = outer
+        initial = {argument: init for argument, init, _ in carried}
+        changed = True
+        while changed:
+            changed = False
+            for cover in found.values():
+                before = len(cover)
+                for other in [o for o in cover if o in found and o in found[o]]:
+                    cover |= found[other]
+                    cover |= self.cover(initial[other])
+                changed = changed or len(cover) != before
+        return {argument: frozenset(c) if argument in c else frozenset() for argument, c in found.items()}
 
     def _after_for(self, op: scf.ForOp, index: int) -> frozenset[Value]:
         argument = op.iter_args[index]
