@@ -196,7 +196,8 @@ class LaneScope:
         elif len(syms) == 1:
             self._syms[syms[0]] = lanes
         else:
-            self._groups.append((tuple(syms), lanes))
+            group = tuple(syms)
+            self._groups = [*[entry for entry in self._groups if entry[0] != group], (group, lanes)]
 
     def lanes_of(self, syms: Sequence[Sym]) -> Lanes:
         """What `bind` said of a sym or group."""

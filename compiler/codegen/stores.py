@@ -18,7 +18,7 @@ _RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 
 class ResultStore:
     """One store. `value` is what to evaluate: a reshape of a whole result is looked through, since the elements lie
-    in the same order on both sides of it."""
+    in the same order on both sides of it. One that others read too has its place among theirs."""
 
     def __init__(self, op: Operation, context: KernelContext):
         self.op = op
@@ -31,7 +31,7 @@ class ResultStore:
         offsets, sizes = mixed_sizes(op, "offsets", context), mixed_sizes(op, "sizes", context)
         steps = mixed_sizes(op, "strides", context)
         contiguous = tuple(sizes) == full and all(step == 1 for step in steps)
-        while contiguous and self.value.defining_op is not None and self.value.defining_op.name in _RESHAPES:
+        while contiguous and self._is_only_reshaped():
             self.value = self.value.defining_op.operands[0]
         self.shape: tuple[Dim, ...] = context.shape(self.value)
         builder = context.builder
@@ -42,6 +42,10 @@ class ResultStore:
             strides = context.row_major(full)
             self._base = indexing.linear([indexing.of(o) for o in offsets], strides, builder)
             self._strides = [builder.mul(strides[d], steps[d]) for d in kept_dims(sizes, self.value.type.shape)]
+
+    def _is_only_reshaped(self) -> bool:
+        op = self.value.defining_op
+        return op is not None and op.name in _RESHAPES and self.value.has_one_use
 
     def address(self, indices: tuple[Index, ...]) -> Index:
         builder = self.context.builder

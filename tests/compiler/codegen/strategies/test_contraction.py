@@ -51,6 +51,7 @@ LAYOUTS = [
     "km,nk->mn",
     "bmk,bkn->bmn",
     "bmk,bnk->bmn",
+    "bmk,kn->bmn",
     "mk,kn->nm",
     "mbk,kbn->bmn",
 ]
