@@ -206,8 +206,12 @@ class _BlockGrouping:
         builder = Builder.at_end(body)
         own = [op for op in members if op not in group.clones]
         inside = set(own)
+        # A sort moves all of its tensors together, so each needs a place, read later or not.
         escaping = [
-            r for op in own for r in op.results if any(u not in inside for u in self._outer_users(r, group))
+            r
+            for op in own
+            for r in op.results
+            if op.name == "iree_linalg_ext.sort" or any(u not in inside for u in self._outer_users(r, group))
         ]
         place = Builder.before(own[-1], fuse_locations([op.location for op in own]))
         for op in members:
