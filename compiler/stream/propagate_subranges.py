@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from pyiree.compiler.dialects.util import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
+from pyiree.compiler.dialects.util import FuncOp, GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
 from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import BlockArgument, Operation, Value
 from pyiree.compiler.ir.passes import PassContext, register_pass
@@ -194,3 +194,19 @@ def _share(
             store.erase()
             held.erase()
     kept_store.value = storage
+    _load_once([load for held, _ in members for load in loads[held.sym_name]])
+
+
+def _load_once(loads: list[GlobalLoadOp]) -> None:
+    """A function loads a global that never changes once, first of all."""
+    first: dict[Operation, GlobalLoadOp] = {}
+    for load in loads:
+        host: Any = load.parent_of_type(FuncOp)
+        if host is None:
+            continue
+        if host not in first:
+            first[host] = load
+            load.move_before(host.entry_block.first_op)
+        else:
+            load.result.replace_all_uses_with(first[host].result)
+            load.erase()

@@ -21,3 +21,28 @@ def program_at():
         return str(module)
 
     return lower
+
+
+@pytest.fixture
+def run_passes():
+    """A function (text, *passes) that gives the text after the passes, verified after each."""
+    from pyiree.compiler.ir.parser import parse_module
+    from pyiree.compiler.ir.passes import PassContext, PassManager
+
+    def run(text, *passes):
+        module = parse_module(text, verify=True)
+        PassManager(passes).run(module, PassContext(verify_each=True))
+        return str(module)
+
+    return run
+
+
+@pytest.fixture
+def iree_on_functions(iree_tool):
+    """A function (text, *passes) that gives the text after IREE's passes of these names on every host function."""
+
+    def run(text, *passes):
+        pipeline = f"--pass-pipeline=builtin.module(util.func({','.join(passes)}))"
+        return iree_tool("iree-opt", pipeline, "-", input=text).stdout
+
+    return run

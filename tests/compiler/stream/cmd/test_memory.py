@@ -1,0 +1,267 @@
+"""Memory over time: loops that allocate once, deallocations after the last use, reuse, and waits that go."""
+
+HOIST, ARC, REUSE, ELIDE = (
+    "pyiree-stream-hoist-loop-allocations", "iree-stream-automatic-reference-counting",
+    "iree-stream-reuse-allocations", "iree-stream-elide-timepoints",
+)  # fmt: skip
+R = "!stream.resource<transient>"
+T = "!stream.timepoint"
+
+
+def copy(name, wait, source, target):
+    """A region that copies one resource of %n bytes to another."""
+    return f"""
+  %{name} = stream.cmd.execute await({wait}) => with({source} as %s_{name}: {R}{{%n}}, {target} as %d_{name}: {R}{{%n}})
+  {{
+    stream.cmd.copy %s_{name}[%c0], %d_{name}[%c0], %n : {R}{{%n}} -> {R}{{%n}}
+  }} => {T}"""
+
+
+def loop(body, first="%x", more=""):
+    return f"""
+util.func public @f(%x: {R}, %n: index, %k: index, %t0: {T}) -> ({R}, {T}) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  {more}
+  %r:2 = scf.for %i = %c0 to %k step %c1 iter_args(%a = {first}, %t = %t0) -> ({R}, {T}) {{
+    {body}
+  }}
+  util.return %r#0, %r#1 : {R}, {T}
+}}"""
+
+
+SWAPPED = loop(
+    f"""
+    %new, %ta = stream.resource.alloca uninitialized await(%t) => {R}{{%n}} => {T}
+    {copy("e", "%ta", "%a", "%new")}
+    scf.yield %new, %e : {R}, {T}"""
+)
+
+
+def test_a_carried_value_alternates_between_two_buffers(run_passes, accepted, in_order):
+    text = run_passes(SWAPPED, HOIST)
+    accepted(text)
+    # What comes in is somebody else's: it is read once and never written.
+    assert text.count("resource.alloca ") == 2
+    in_order(
+        text,
+        "alloca ", "alloca ", "timepoint.join", "scf.for", "%arg5 = %arg0", "%arg7 = %result,", "%arg8 = %result_0",
+        "await(%arg6)", "%arg5 as ", "%arg7 as ", "scf.yield %arg7, %2, %arg8, %arg7",
+    )  # fmt: skip
+
+
+def test_memory_of_the_function_itself_is_one_of_the_buffers(run_passes, accepted, in_order):
+    first = f"""%own, %to = stream.resource.alloca uninitialized await(%t0) => {R}{{%n}} => {T}
+  {copy("init", "%to", "%x", "%own")}"""
+    source = SWAPPED.replace("%a = %x, %t = %t0", "%a = %own, %t = %init").replace("%r:2", first + "\n%r:2")
+    text = run_passes(source, HOIST)
+    accepted(text)
+    assert text.count("resource.alloca ") == 2
+    in_order(
+        text,
+        "%arg5 = %result,", "%arg6 = %result_timepoint_1,", "%arg7 = %result_0", "%arg5 as ", "%arg7 as ",
+        "scf.yield %arg7, ", ", %arg5 :",
+    )  # fmt: skip
+
+
+def test_nothing_swaps_when_the_old_contents_are_handed_on(run_passes):
+    body = f"""
+    %new, %ta = stream.resource.alloca uninitialized await(%t) => {R}{{%n}} => {T}
+    {copy("e", "%ta", "%a", "%new")}
+    scf.yield %new, %e, %a : {R}, {T}, {R}"""
+    text = (
+        loop(body)
+        .replace(f"%t = %t0) -> ({R}, {T})", f"%t = %t0, %old = %x) -> ({R}, {T}, {R})")
+        .replace("%r:2", "%r:3")
+    )
+    assert run_passes(text, HOIST).count("scf.for") == 1
+    made = run_passes(text, HOIST)
+    assert made.index("scf.for") < made.index("resource.alloca")
+
+
+def test_nothing_swaps_when_the_order_is_not_certain(run_passes):
+    # The iteration hands on a timepoint that does not come after its work.
+    text = SWAPPED.replace("scf.yield %new, %e", "scf.yield %new, %t")
+    made = run_passes(text, HOIST)
+    assert made.index("scf.for") < made.index("resource.alloca")
+
+
+def test_a_size_that_changes_stays_inside(run_passes):
+    text = SWAPPED.replace(f"uninitialized await(%t) => {R}{{%n}}", f"uninitialized await(%t) => {R}{{%m}}")
+    text = text.replace("%new, %ta", "%m = arith.addi %n, %i : index\n%new, %ta")
+    made = run_passes(text, HOIST)
+    assert made.index("scf.for") < made.index("resource.alloca")
+
+
+TRANSIENT = loop(
+    f"""
+    %tmp, %ta = stream.resource.alloca uninitialized await(%t) => {R}{{%n}} => {T}
+    {copy("e", "%ta", "%a", "%tmp")}
+    {copy("g", "%e", "%tmp", "%a")}
+    %free = stream.resource.dealloca await(%g) => %tmp : {R}{{%n}} => {T}
+    scf.yield %a, %free : {R}, {T}"""
+)
+
+
+def test_transients_are_allocated_in_front_and_freed_behind(run_passes, accepted, in_order):
+    text = run_passes(TRANSIENT, HOIST)
+    accepted(text)
+    in_order(text, "resource.alloca ", "scf.for", "cmd.execute", "cmd.execute", "scf.yield", "resource.dealloca")
+    assert text.count("alloca ") == 2 and "util.return %1#0, %2" in text.replace("%0#0, %1", "%1#0, %2")
+
+
+def test_work_that_the_host_waits_for_needs_no_chain(run_passes, accepted):
+    text = run_passes(
+        f"""
+util.func public @f(%x: {R}, %n: index, %t0: {T}) -> {T} {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.while (%t = %t0) : ({T}) -> ({T}) {{
+    %s, %ta = stream.resource.alloca uninitialized await(%t) => !stream.resource<staging>{{%c1}} => {T}
+    %e = stream.cmd.execute await(%ta) => with(%x as %a: {R}{{%n}}, %s as %b: !stream.resource<staging>{{%c1}}) {{
+      stream.cmd.copy %a[%c0], %b[%c0], %c1 : {R}{{%n}} -> !stream.resource<staging>{{%c1}}
+    }} => {T}
+    %w = stream.timepoint.await %e => %s : !stream.resource<staging>{{%c1}}
+    %v = stream.resource.load %w[%c0] : !stream.resource<staging>{{%c1}} -> i8
+    %b = arith.trunci %v : i8 to i1
+    scf.condition(%b) %t : {T}
+  }} do {{
+  ^bb0(%t: {T}):
+    scf.yield %t : {T}
+  }}
+  util.return %r : {T}
+}}""",
+        HOIST,
+    )
+    accepted(text)
+    assert text.index("resource.alloca") < text.index("scf.while")
+
+
+ACROSS = f"""
+util.func public @f(%x: {R}, %n: index, %t0: {T}) -> {T} {{
+  %c0 = arith.constant 0 : index
+  %tmp, %ta = stream.resource.alloca uninitialized await(%t0) => {R}{{%n}} => {T}
+  {copy("e", "%ta", "%x", "%tmp")}
+  {copy("g", "%e", "%tmp", "%x")}
+  {copy("h", "%ta", "%tmp", "%tmp")}
+  %j = stream.timepoint.join max(%g, %h) => {T}
+  util.return %j : {T}
+}}"""
+
+
+def test_memory_is_given_back_after_all_of_its_last_uses(run_passes, iree_passes, accepted, in_order):
+    text = run_passes(ACROSS, ARC)
+    accepted(text)
+    in_order(
+        text, "cmd.execute", "cmd.execute", "cmd.execute", "join max(%1, %2)", "dealloca origin await(%3) => %result"
+    )
+    theirs = iree_passes(ACROSS, ARC)
+    assert text.count("dealloca") == theirs.count("dealloca") == 1
+
+
+def test_memory_that_leaves_is_not_given_back(run_passes):
+    text = ACROSS.replace(f"-> {T} {{", f"-> ({T}, {R}) {{").replace(
+        f"util.return %j : {T}", f"util.return %j, %tmp : {T}, {R}"
+    )
+    assert "dealloca" not in run_passes(text, ARC)
+
+
+REUSED = f"""
+util.func public @f(%x: {R}, %n: index, %t0: {T}, %other: {T}) -> ({R}, {T}) {{
+  %free = stream.resource.dealloca await(%t0) => %x : {R}{{%n}} => {T}
+  %j = stream.timepoint.join max(%free, %other) => {T}
+  %y, %t = stream.resource.alloca uninitialized await(%j) => {R}{{%n}} => {T}
+  util.return %y, %t : {R}, {T}
+}}"""
+
+
+def test_freed_memory_is_taken_again(run_passes, accepted):
+    text = run_passes(REUSED, REUSE)
+    accepted(text)
+    # Whoever waited for the allocation still waits for all that it waited for.
+    assert "alloca" not in text and "join max(%arg2, %arg3)" in text and "util.return %arg0, %0" in text
+
+
+def test_memory_of_another_size_or_kind_is_not(run_passes):
+    other = REUSED.replace(f"await(%j) => {R}{{%n}}", "await(%j) => !stream.resource<external>{%n}")
+    other = other.replace(f"-> ({R}, {T}) {{", f"-> (!stream.resource<external>, {T}) {{")
+    other = other.replace(f"%y, %t : {R}, {T}", f"%y, %t : !stream.resource<external>, {T}")
+    assert "alloca " in run_passes(other, REUSE)
+    sized = REUSED.replace(f"%other: {T}", f"%other: {T}, %m: index")
+    assert "alloca " in run_passes(sized.replace(f"await(%j) => {R}{{%n}}", f"await(%j) => {R}{{%m}}"), REUSE)
+
+
+def test_joins_name_only_what_no_other_covers(run_passes, accepted):
+    text = run_passes(
+        f"""
+util.func public @f(%x: {R}, %n: index, %t0: {T}) -> ({T}, {T}) {{
+  %c0 = arith.constant 0 : index
+  %now = stream.timepoint.immediate => {T}
+  {copy("e", "%t0", "%x", "%x")}
+  {copy("g", "%e", "%x", "%x")}
+  {copy("h", "%now", "%x", "%x")}
+  %i = stream.timepoint.join max(%t0, %e, %g, %now) => {T}
+  %j = stream.timepoint.join max(%i, %h, %h) => {T}
+  util.return %i, %j : {T}, {T}
+}}""",
+        ELIDE,
+        "canonicalize",
+    )
+    accepted(text)
+    assert "join max(%1, %2)" in text and "util.return %1, %3" in text and "immediate" not in text
+
+
+def test_the_host_waits_once(run_passes, accepted):
+    text = run_passes(
+        f"""
+util.func public @f(%x: {R}, %n: index, %t0: {T}) -> ({R}, {T}) {{
+  %c0 = arith.constant 0 : index
+  {copy("e", "%t0", "%x", "%x")}
+  %y = stream.timepoint.await %e => %x : {R}{{%n}}
+  %z = stream.timepoint.await %t0 => %y : {R}{{%n}}
+  {copy("g", "%t0", "%x", "%x")}
+  util.return %z, %g : {R}, {T}
+}}""",
+        ELIDE,
+    )
+    accepted(text)
+    assert text.count("timepoint.await") == 1
+    assert text.count("cmd.execute await(") == 1 and text.count("cmd.execute with(") == 1
+
+
+def test_a_wait_in_one_branch_says_nothing_about_the_other(run_passes):
+    text = run_passes(
+        f"""
+util.func public @f(%x: {R}, %n: index, %t0: {T}, %c: i1) -> {R} {{
+  cf.cond_br %c, ^bb1, ^bb2(%x : {R})
+^bb1:
+  %y = stream.timepoint.await %t0 => %x : {R}{{%n}}
+  cf.br ^bb2(%y : {R})
+^bb2(%p: {R}):
+  %z = stream.timepoint.await %t0 => %p : {R}{{%n}}
+  util.return %z : {R}
+}}""",
+        ELIDE,
+    )
+    assert text.count("timepoint.await") == 2
+
+
+def test_timepoints_that_are_always_reached_are_no_values(run_passes, accepted):
+    text = run_passes(
+        f"""
+util.func public @f(%x: {R}, %n: index, %k: index) -> {R} {{
+  %c0 = arith.constant 0 : index
+  %now = stream.timepoint.immediate => {T}
+  cf.br ^bb1(%c0, %now : index, {T})
+^bb1(%i: index, %t: {T}):
+  %c = arith.cmpi slt, %i, %k : index
+  %j = arith.addi %i, %n : index
+  cf.cond_br %c, ^bb1(%j, %t : index, {T}), ^bb2
+^bb2:
+  %y = stream.timepoint.await %t => %x : {R}{{%n}}
+  util.return %y : {R}
+}}""",
+        ELIDE,
+    )
+    accepted(text)
+    assert "timepoint.await" not in text
