@@ -170,11 +170,13 @@ class Tiles:
         return [builder.ceildiv(b.extent, t) if t else 1 for b, t in zip(bands, self.sizes, strict=True)]
 
 
-def tile_bands(bands: Sequence[Band], nanoseconds: float, multiples: Sequence[int]) -> Tiles:
+def tile_bands(
+    bands: Sequence[Band], nanoseconds: float, multiples: Sequence[int], claim: float = _CLAIM_NANOSECONDS
+) -> Tiles:
     """Tiles worth a claim: inner bands stay whole until a tile is large enough, the one that makes it so is cut
     evenly, outer ones are taken one by one. 0 is a whole band."""
     sizes = [0] * len(bands)
-    wanted = max(1.0, _CLAIM_NANOSECONDS / nanoseconds)
+    wanted = max(1.0, claim / nanoseconds)
     for number in range(len(bands) - 1, -1, -1):
         extent, multiple = bands[number].extent, multiples[number]
         if wanted <= 1:

@@ -115,7 +115,8 @@ class OperationReducer(Reducer):
         self.name = name
         self.value = value
         self.elem = elem
-        self.state_elem = "f32" if elem in ("f16", "bf16") and name in ("arith.addf", "arith.mulf") else elem
+        narrow = elem in FLOATS and vector(elem).bits < 32
+        self.state_elem = "f32" if narrow and name in ("arith.addf", "arith.mulf") else elem
         self.long_sum = name == "arith.addf"
         self.identity = _identities(elem)[name]
 
@@ -445,12 +446,12 @@ class DotReducer(OperationReducer):
 
     def take(self, state: State, inputs: list[LoopValue], step: Step) -> State:
         builder, lanes = self.builder, state[0].lanes
-        x, y = (self._factor(value, lanes) for value in inputs)
+        x, y = (self.factor(value, lanes) for value in inputs)
         if self.name == "arith.addi":
             return [self._op(state[0], builder.op("arith.muli", (x, y), x.type))]
         return [builder.op("fma", (x, y, state[0]), x.type)]
 
-    def _factor(self, value: LoopValue, lanes: int) -> LoopValue:
+    def factor(self, value: LoopValue, lanes: int) -> LoopValue:
         """A factor in the type of the sum; named contractions multiply in it."""
         builder = self.builder
         value = builder.splat(value, lanes)

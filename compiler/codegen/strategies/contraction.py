@@ -19,6 +19,8 @@ from ..reducers import dot_factors
 from ..row_kernel import RowKernel
 from ..structured import StructuredOp, dim_of
 from ..target import Target
+from .matmul import build_matmul
+from .matmul_shape import matmul_shape
 
 
 def is_contraction(view: StructuredOp) -> bool:
@@ -32,7 +34,9 @@ def is_contraction(view: StructuredOp) -> bool:
 
 def build(graph: DispatchGraph, target: Target) -> Plan:
     """The kernel of a contraction."""
-    return _ContractionKernel(graph, target).build()
+    kernel = _ContractionKernel(graph, target)
+    shape = None if kernel.is_empty else matmul_shape(kernel)
+    return kernel.build() if shape is None else build_matmul(kernel, shape)
 
 
 class _ContractionKernel(RowKernel):

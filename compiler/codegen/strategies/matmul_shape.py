@@ -1,66 +1,61 @@
 """What a contraction is as a matrix product: which bands are rows, columns and products, and how its factors lie.
 
 Enters: the `RowKernel` of a dispatch whose one reduction sums products. Leaves: a `MatmulShape`, or None where the
-dispatch has no such form (sizes that are known only at run time, a factor computed from both inputs, several summed
-bands); then the general kernel takes it.
+dispatch has no such form (sizes that are known only at run time, a factor that is computed from both inputs, several
+summed bands); then the general kernel takes it.
 
-The columns are the side whose own dims the result is contiguous along; lanes run along them. The other side's largest
-band is the rows. What is left, batch dims among it, is `outer`.
+The columns are the band that the result is contiguous along; lanes run along them. The largest band that only the
+other factor has is the rows. What is left, batch dims among it, is `outer`.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...ir.affine import AffineDim
 from ...ir.core import BlockArgument, Value
 from ..configure import Band
 from ..evaluate import Evaluator
-from ..indexing import Index
+from ..indexing import Sym
 from ..loops import Value as LoopValue
 from ..placement import syms_of
 from ..reducers import DotReducer, reducers_of
 from ..row_kernel import RowKernel
 from ..stages import Reduction
 from ..structured import StructuredOp
-from ..survey import Access, SurveyScope, survey
+from ..survey import Access, survey
+
+# Body ops whose value depends on more than their operands.
+_POSITIONAL = frozenset({"linalg.index", "tensor.extract"})
 
 
 class Factor:
     """One of the two values whose products are summed: how it is computed, and how its elements lie in memory."""
 
-    def __init__(self, kernel: RowKernel, reduction: Reduction, reducer: DotReducer, number: int):
-        self.view: StructuredOp = reduction.view
-        self.loops: list[Index] = reduction.loops
-        self._reducer = reducer
-        self._value: Value | None = None if reducer.factors is None else reducer.factors[number]
-        self._inputs = [number] if self._value is None else _inputs_of(self.view, self._value)
-        self.is_separate = len(self._inputs) == 1
-        if self.is_separate:
-            found = survey(kernel.context, [*kernel.domain.rows, *kernel.domain.reduced], self._look)
-            self.accesses: list[Access] = found.accesses
-            self.is_plain = (
-                len(self.accesses) == 1
-                and not self.accesses[0].opaque
-                and self.accesses[0].buffer.elem == reducer.state_elem
-                and found.cost <= 1
-            )
+    def __init__(self, kernel: RowKernel, reduction: Reduction, reducer: DotReducer, value: Value | None, number: int):
+        self._view, self._loops, self._reducer = reduction.view, reduction.loops, reducer
+        self._value, self._input = value, number
+        context = kernel.context
+        values: list[LoopValue] = []
+        found = survey(
+            context,
+            [*kernel.domain.rows, *kernel.domain.reduced],
+            lambda scope: values.append(self.at(Evaluator(context, scope))),
+        )
+        self.accesses: list[Access] = found.accesses
+        self.is_plain = values[0].op is not None and values[0].op.name == "load"
+        """Whether each element is one load and no more."""
 
     @property
-    def syms(self) -> set:
+    def syms(self) -> set[Sym]:
         """The dims that the factor depends on."""
-        (number,) = self._inputs
-        at = [self.loops[e.position] for e in self.view.maps[number] if hasattr(e, "position")]
-        return syms_of(at)
+        map_ = self._view.maps[self._input]
+        return syms_of([self._loops[e.position] for e in map_ if isinstance(e, AffineDim)])
 
-    def _look(self, scope: SurveyScope) -> None:
-        from_kernel = Evaluator(self._context(scope), scope)
-        self.at(from_kernel, 1)
-
-    def at(self, evaluator: Evaluator, lanes: int) -> LoopValue:
-        """The factor where the evaluator is, in the type of the sum: a scalar where all lanes agree and 1 is asked."""
-        (number,) = self._inputs
-        view, loops = self.view, self.loops
+    def at(self, evaluator: Evaluator, lanes: int = 1) -> LoopValue:
+        """The factor where the evaluator is, in the type of the sum; at least `lanes` lanes."""
+        view, loops, number = self._view, self._loops, self._input
         element = evaluator.operand_at(view.inputs[number], view.maps[number], loops, None)
         if self._value is not None:
             arguments = {view.body.arguments[number]: element}
@@ -68,7 +63,7 @@ class Factor:
         return self._reducer.factor(element, max(lanes, element.lanes))
 
     def step(self, band: Band) -> int | None:
-        """Elements from one step of a band to the next where that is the same for every access, else None."""
+        """Elements from one step of a band to the next, where every access has the same, else None."""
         steps = {access.coefficients.get(band.inner, 0) for access in self.accesses}
         opaque = any(access.opaque & set(band.syms) for access in self.accesses)
         if opaque or len(steps) != 1:
@@ -77,17 +72,62 @@ class Factor:
         return step if step.__class__ is int else None
 
 
-def _inputs_of(view: StructuredOp, value: Value) -> list[int]:
-    """The numbers of the inputs that a body value is computed from."""
-    found, pending, seen = set(), [value], set()
+@dataclass
+class MatmulShape:
+    reduction: Reduction
+    reducer: DotReducer
+    rows: int | None
+    """The band of the rows by its number in the kernel's row bands; None for a single row."""
+    columns: int
+    outer: list[int]
+    products: Band
+    """What is summed over."""
+    row_factor: Factor
+    column_factor: Factor
+
+
+def matmul_shape(kernel: RowKernel) -> MatmulShape | None:
+    """The contraction as a matrix product."""
+    domain = kernel.domain
+    if len(domain.reductions) != 1 or domain.spread or not kernel.row_bands:
+        return None
+    (reduction,) = domain.reductions
+    view = reduction.view
+    (reducer,) = reducers_of(kernel.builder, view)
+    (products, *more) = kernel.stages[0].bands
+    bands = kernel.row_bands
+    if more or any(band.extent.__class__ is not int for band in (products, *bands)):
+        return None
+    inputs = [_input_of(view, value) for value in reducer.factors] if reducer.factors is not None else [0, 1]
+    if sorted(inputs, key=str) != [0, 1]:
+        return None
+    values: Sequence[Value | None] = reducer.factors or (None, None)
+    factors = [Factor(kernel, reduction, reducer, value, number) for value, number in zip(values, inputs, strict=True)]
+    own = [_bands_of(bands, factor) - _bands_of(bands, other) for factor, other in zip(factors, factors[::-1])]
+    columns = len(bands) - 1
+    if columns not in own[0] | own[1]:
+        return None
+    if columns in own[0]:
+        factors, own = factors[::-1], own[::-1]
+    rows = max(own[0], key=lambda k: (bands[k].extent, k), default=None)
+    outer = [k for k in range(len(bands)) if k not in (rows, columns)]
+    return MatmulShape(reduction, reducer, rows, columns, outer, products, *factors)
+
+
+def _bands_of(bands: Sequence[Band], factor: Factor) -> set[int]:
+    return {k for k, band in enumerate(bands) if set(band.syms) & factor.syms}
+
+
+def _input_of(view: StructuredOp, value: Value) -> int | None:
+    """The number of the one input that a body value is computed from."""
+    found, pending = set(), [value]
     while pending:
         value = pending.pop()
-        if value in seen:
-            continue
-        seen.add(value)
+        op = value.defining_op
         if isinstance(value, BlockArgument):
-            if value.block is view.body:
-                found.add(value.index)
-        elif value.defining_op is not None:
-            pending += value.defining_op.operands
-    return sorted(found)
+            found.add(value.index)
+        elif op.name in _POSITIONAL:
+            return None
+        else:
+            pending += op.operands
+    return found.pop() if len(found) == 1 else None

@@ -1,0 +1,216 @@
+"""Matrix products of known size, blocked for registers and caches.
+
+Enters: a dispatch whose contraction is a `MatmulShape`. Leaves: a kernel in which each workgroup has a block of rows
+and columns. The summed dim is cut into blocks; for each, the column factor is packed into panels in local memory, and
+every few rows of the row factor into a small buffer beside it, converted on the way if they have to be. In the
+innermost loop a tile of accumulators stays in registers: every step loads the vectors of one panel row and broadcasts
+one element of each row. What follows the product is applied when a tile's last block is done.
+
+A factor that is plain in memory and small, or used too seldom for packing to pay, is read in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .. import configure
+from ..indexing import Dim, Lanes, LaneScope
+from ..loops import Value, vector
+from ..nest import Range, loop_nest, tile_ranges, vector_loop
+from ..plan import Plan, count_factors
+from ..row_kernel import RowKernel
+from ..stages import Row
+from .matmul_blocks import choose_blocks
+from .matmul_factors import column_source, row_source
+from .matmul_shape import MatmulShape
+from .matmul_sums import Place, sums_between_blocks
+
+
+def build_matmul(kernel: RowKernel, shape: MatmulShape) -> Plan:
+    """The kernel of a matrix product."""
+    return _Matmul(kernel, shape).build()
+
+
+@dataclass
+class _Block:
+    """What a workgroup is at: rows and columns of the result, and products `first` to `first + count`."""
+
+    scope: LaneScope
+    rows: Range
+    columns: Range
+    first: Dim
+    count: Dim
+
+
+class _Matmul:
+    def __init__(self, kernel: RowKernel, shape: MatmulShape):
+        self.kernel, self.shape = kernel, shape
+        self.builder, self.context = kernel.builder, kernel.context
+        self.bands = kernel.row_bands
+        self.lanes = configure.lanes_for(kernel.target, vector(shape.reducer.state_elem).bits)
+        self.blocks = choose_blocks(kernel, shape, self.lanes)
+        self.columns = column_source(kernel, shape, self.blocks, self.lanes)
+        self.rows = row_source(kernel, shape, self.blocks, self.lanes)
+        self.sums = sums_between_blocks(kernel, shape, self.blocks, self.lanes)
+
+    def build(self) -> Plan:
+        builder, bands, tiles = self.builder, self.bands, self.blocks.tiles
+        ranges = tile_ranges(builder, bands, tiles)
+        outer = self.shape.outer
+
+        def product(scope: LaneScope) -> None:
+            rows = Range(0, 1, 1, 1) if self.shape.rows is None else ranges[self.shape.rows]
+            self._blocks_of_products(scope, rows, ranges[self.shape.columns])
+
+        loop_nest(LaneScope(builder, 1), [bands[k] for k in outer], [ranges[k] for k in outer], product)
+        return Plan(builder.finish(), count_factors(self.context, [b.extent for b in bands], tiles.sizes) or [1])
+
+    # -- loops
+
+    def _blocks_of_products(self, scope: LaneScope, rows: Range, columns: Range) -> None:
+        builder, extent, depth = self.builder, self.shape.products.extent, self.blocks.depth
+        if depth >= extent:
+            self._block(_Block(scope, rows, columns, 0, extent))
+            return
+        with builder.for_(0, extent, depth, covered=True) as loop:
+            count = depth if extent % depth == 0 else builder.min(depth, builder.sub(extent, loop.index))
+            self._block(_Block(scope, rows, columns, loop.index, count))
+
+    def _block(self, block: _Block) -> None:
+        """One block of products for all tiles of the workgroup."""
+        self.columns.fill(block.scope, block.columns, block.first, block.count)
+
+        def strip(row: Dim, height: int) -> None:
+            self.rows.fill(block.scope, row, height, block.first, block.count)
+            self._panels(block.columns, lambda column, width: self._tile(block, row, height, column, width))
+            if self.blocks.finishes_in_loop:
+                self._when_summed_up(block, lambda: self._finish_strip(block, row, height))
+
+        self._strips(block.rows, strip)
+
+    def _strips(self, rows: Range, body: Callable[[Dim, int], None]) -> None:
+        """Blocks of `height` rows, then the rest, which only the last rows have."""
+        builder, height = self.builder, self.blocks.height
+        if self.shape.rows is None:
+            body(rows.start, 1)
+            return
+        length = rows.size if rows.size is not None else builder.sub(rows.stop, rows.start)
+        main = builder.add(rows.start, builder.round_down(length, height))
+        if length.__class__ is not int or length >= height:
+            with builder.for_(rows.start, main, height, covered=True) as loop:
+                body(loop.index, height)
+        rest = self.bands[self.shape.rows].extent % height
+        if rest and (length.__class__ is not int or length % height):
+            with builder.for_(main, rows.stop, rest, covered=True) as loop:
+                body(loop.index, rest)
+
+    def _panels(self, columns: Range, body: Callable[[Dim, int], None]) -> None:
+        """Panels of whole vectors by their first column, then the narrower last one."""
+        for begin, end, step, width in self.columns.parts(columns, self.blocks.width * self.lanes):
+            with self.builder.for_(begin, end, step, covered=True) as loop:
+                body(loop.index, width)
+
+    def _when_summed_up(self, block: _Block, body: Callable[[], None], otherwise: Callable[[], None] | None = None):
+        """Runs `body` in the last block of products, and `otherwise` in those before."""
+        builder, extent = self.builder, self.shape.products.extent
+        if self.sums is None or self.blocks.depth >= extent:
+            body()
+            return
+        at_end = (builder.index(builder.add(block.first, block.count)), builder.index(extent))
+        for predicate, write in (("eq", body), ("ne", otherwise)):
+            if write is not None:
+                with builder.if_(builder.op("arith.cmpi", at_end, vector("i1"), predicate)):
+                    write()
+
+    # -- one tile
+
+    def _tile(self, block: _Block, row: Dim, height: int, column: Dim, width: int) -> None:
+        """Some rows against one panel of `width` columns."""
+        vectors = range(0, width, self.lanes)
+        places = [Place(row, number, column, offset) for number in range(height) for offset in vectors]
+        state = self._begin(block, places, width)
+        with self.builder.for_(0, block.count, 1, state, covered=True) as loop:
+            at = (block.first, loop.index)
+            panel = self.columns.vectors(block.scope, block.columns, column, width, *at)
+            following: list[Value] = []
+            for number in range(height):
+                element = self.builder.splat(self.rows.element(block.scope, row, number, *at), self.lanes)
+                for values in panel:
+                    following += self.shape.reducer.take([loop.carried[len(following)]], [element, values], None)
+            loop.yield_(*following)
+        corners = [self._corner(block, place, width) for place in places]
+
+        def keep() -> None:
+            for corner, place, value in zip(corners, places, loop.results, strict=True):
+                self.sums.store(block, corner, place, value)
+
+        def finish() -> None:
+            for corner, value in zip(corners, loop.results, strict=True):
+                self._finish(corner, value)
+
+        if self.blocks.finishes_in_loop:
+            keep()
+        elif self.blocks.has_epilogue:
+            self._when_summed_up(block, finish, keep)
+        else:
+            finish()
+
+    def _begin(self, block: _Block, places: list[Place], width: int) -> list[Value]:
+        """The accumulators: zero in the first block, then what earlier ones have summed up."""
+        builder = self.builder
+        zero = builder.const(0, vector(self.shape.reducer.state_elem, self.lanes))
+        if self.blocks.depth >= self.shape.products.extent:
+            return [zero] * len(places)
+        first = builder.op("arith.cmpi", (builder.index(block.first), builder.index(0)), vector("i1"), "eq")
+        kept = [self.sums.load(block, self._corner(block, place, width), place) for place in places]
+        return [builder.select(first, zero, value) for value in kept]
+
+    def _corner(self, block: _Block, place: Place, width: int) -> LaneScope:
+        """The scope of one accumulator in a panel of `width` columns."""
+        lanes, left = self.lanes, width - place.offset
+        corner = block.scope.copy(lanes, self.builder.lane_mask(lanes, left) if left < lanes else None)
+        self._bind_rows(corner, place.row, place.number)
+        columns = tuple(range(place.offset, place.offset + lanes))
+        corner.bind(self.bands[self.shape.columns].syms, Lanes(place.column, columns))
+        return corner
+
+    def _bind_rows(self, scope: LaneScope, row: Dim, offset: int = 0) -> None:
+        if self.shape.rows is not None:
+            scope.bind(self.bands[self.shape.rows].syms, Lanes(row, offset))
+
+    # -- results
+
+    def _finish_strip(self, block: _Block, row: Dim, height: int) -> None:
+        """Stores the results of some rows vector by vector, from the sums that were kept."""
+        builder, band = self.builder, self.bands[self.shape.columns]
+        plan = self.kernel.vector_plan(self.lanes)
+
+        def of_row(number: Dim) -> None:
+            here = block.scope.copy()
+            self._bind_rows(here, builder.add(row, number))
+
+            def at(scopes: list[LaneScope]) -> None:
+                for scope in scopes:
+                    column = scope.lanes_of(band.syms).base
+                    place = Place(builder.add(row, number), 0, column, 0)
+                    self._finish(scope, self.sums.load(block, scope, place))
+
+            vector_loop(here, band, block.columns, plan, at)
+
+        with builder.for_(0, height, 1, covered=True) as loop:
+            of_row(loop.index)
+
+    def _finish(self, corner: LaneScope, value: Value) -> None:
+        """Stores the results at one vector of sums."""
+        row = Row(self.context, corner)
+        reduction = self.shape.reduction
+        (indices,) = reduction.result_indices
+        initial = row.evaluator().value_at(reduction.view.outputs[0], indices)
+        (result,) = self.shape.reducer.finish([value], [initial])
+        row.provide(reduction.view.op.results[0], indices, result)
+        evaluator = row.evaluator()
+        domain = self.kernel.domain
+        values = [evaluator.value_at(store.value, domain.indices(store)) for store in domain.stores]
+        for store, stored in zip(domain.stores, values, strict=True):
+            store.store(corner, domain.indices(store), stored)

@@ -1,0 +1,191 @@
+"""How a matrix product is cut: register tile, blocks for the caches, workgroups.
+
+Enters: a `MatmulShape` and the target. Leaves: `MatmulBlocks`. Everything comes from the problem's size and the
+target's registers and caches, so results do not depend on how many workers there are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from .. import configure
+from ..complex_values import Element
+from ..configure import Tiles
+from ..evaluate import Evaluator
+from ..loops import INDEX, MAX_LOCAL_BYTES, storage_bytes, vector
+from ..loops import Value as LoopValue
+from ..row_kernel import RowKernel
+from ..stages import Row
+from ..stores import ResultStore
+from ..survey import SurveyScope, op_cost, survey
+from .matmul_shape import MatmulShape
+
+# A vector of products, with its share of everything around it.
+_NANOSECONDS_PER_STEP = 0.3
+_LEAST_NANOSECONDS = 10_000.0
+_MOST_NANOSECONDS = 150_000.0
+_MANY_WORKGROUPS = 16
+# Vectors of columns that a workgroup has at most.
+_BLOCK_VECTORS = 8
+# Products that are summed in one go where a factor is packed.
+_MOST_DEPTH = 384
+# Rows whose sums a workgroup keeps in local memory, where no result can hold them.
+_KEPT_ROWS = 96
+# Below this many rows each packed element is used too seldom.
+_ROWS_TO_PACK = 64
+# Ops after the product that are written out for every accumulator; more are done in a loop over the sums.
+_INLINE_OPS = 2.0
+
+
+@dataclass
+class MatmulBlocks:
+    height: int
+    """Rows of a register tile."""
+    width: int
+    """Vectors of a register tile."""
+    depth: int
+    """Products that are summed before the sums leave the registers."""
+    tiles: Tiles
+    """Workgroups, for the kernel's row bands."""
+    column_vectors: int
+    """Vectors of columns of a workgroup, whole panels."""
+    kept_rows: int
+    """Rows of a workgroup where sums are kept in local memory."""
+    packs_columns: bool
+    packs_rows: bool
+    partials: ResultStore | None
+    """The result in whose place sums may wait."""
+    has_epilogue: bool
+    finishes_in_loop: bool
+    """Whether what follows the product is done in a loop over sums that have been stored."""
+
+
+def choose_blocks(kernel: RowKernel, shape: MatmulShape, lanes: int) -> MatmulBlocks:
+    """All sizes of a kernel."""
+    bands = kernel.row_bands
+    rows = 1 if shape.rows is None else bands[shape.rows].extent
+    columns, products = bands[shape.columns].extent, shape.products.extent
+    element = storage_bytes(shape.reducer.state_elem)
+    vectors = math.ceil(columns / lanes)
+    width = min(2, vectors)
+    height = _height(kernel, rows, width)
+    partials = _partials(kernel, shape)
+    in_loop = _epilogue_cost(kernel, shape) > _INLINE_OPS
+    has_epilogue = partials is None or not _stores_sums(kernel, shape)
+    packs_columns = _packs_columns(kernel, shape, rows, columns, element)
+    packs_rows = not shape.row_factor.is_plain
+
+    nanoseconds = rows * vectors * products * _NANOSECONDS_PER_STEP
+    total = nanoseconds * math.prod([bands[k].extent for k in shape.outer])
+    wanted = min(max(total / _MANY_WORKGROUPS, _LEAST_NANOSECONDS), _MOST_NANOSECONDS)
+    sizes = [0] * len(bands)
+    tile_rows, tile_vectors = rows, vectors
+    if nanoseconds > wanted * 1.5:
+        for k in shape.outer:
+            sizes[k] = 1
+        count = math.ceil(vectors / _BLOCK_VECTORS)
+        tile_vectors = math.ceil(math.ceil(vectors / count) / width) * width
+        pieces = round(nanoseconds * tile_vectors / vectors / wanted)
+        if pieces > 1:
+            tile_rows = math.ceil(math.ceil(rows / pieces) / height) * height
+    else:
+        outer = configure.tile_bands([bands[k] for k in shape.outer], nanoseconds, [1] * len(shape.outer), wanted)
+        for k, size in zip(shape.outer, outer.sizes, strict=True):
+            sizes[k] = size
+        tile_vectors = min(vectors, _BLOCK_VECTORS) if packs_columns else vectors
+    tile_vectors = math.ceil(tile_vectors / width) * width
+
+    keeps_sums = partials is None and (in_loop or packs_columns or packs_rows)
+    if keeps_sums and tile_rows > _KEPT_ROWS:
+        tile_rows = math.ceil(_KEPT_ROWS / height) * height
+    if tile_vectors * lanes < columns:
+        sizes[shape.columns] = tile_vectors * lanes
+    if tile_rows < rows:
+        sizes[shape.rows] = tile_rows
+    depth = products
+    if packs_columns or packs_rows:
+        room = MAX_LOCAL_BYTES // element - 64 * height
+        room -= tile_rows * tile_vectors * lanes if keeps_sums else 0
+        a_product = tile_vectors * lanes * packs_columns + height * packs_rows
+        depth = _even_part(products, max(lanes, min(room // a_product, _MOST_DEPTH)), lanes)
+    return MatmulBlocks(
+        height, width, depth, Tiles(sizes), tile_vectors, tile_rows, packs_columns, packs_rows, partials,
+        has_epilogue, in_loop,
+    )  # fmt: skip
+
+
+def _even_part(extent: int, most: int, multiple: int) -> int:
+    """The size of equal parts of an extent, each a multiple and at most `most`, which is at least one multiple."""
+    if extent <= most:
+        return extent
+    most -= most % multiple
+    return math.ceil(math.ceil(extent / math.ceil(extent / most)) / multiple) * multiple
+
+
+def _height(kernel: RowKernel, rows: int, width: int) -> int:
+    """Rows of a register tile: accumulators, the panel's vectors and one broadcast fill the registers, and the last
+    tile is as full as may be."""
+    most = max(1, (kernel.target.vector_registers - width - 1) // width)
+    most = min(most, 14)
+    if rows <= most:
+        return rows
+    least = max(1, most * 2 // 3)
+    return min(range(most, least - 1, -1), key=lambda h: math.ceil(rows / h) * (h + 0.5))
+
+
+def _packs_columns(kernel: RowKernel, shape: MatmulShape, rows: int, columns: int, element: int) -> bool:
+    factor, band = shape.column_factor, kernel.row_bands[shape.columns]
+    if not factor.is_plain or factor.step(band) != 1:
+        return True
+    return rows >= _ROWS_TO_PACK and shape.products.extent * columns * element > kernel.target.l2_bytes // 2
+
+
+def _partials(kernel: RowKernel, shape: MatmulShape) -> ResultStore | None:
+    """A result in whose place sums may wait: of their type, contiguous, and read by nothing in the dispatch."""
+    store = kernel.domain.placement.primary
+    accesses = kernel.survey.accesses
+    read = {access.buffer.number for access in accesses if not access.store}
+    inner = kernel.row_bands[shape.columns].inner
+    contiguous = all(a.coefficients.get(inner) == 1 for a in accesses if a.store and a.buffer is store.buffer)
+    fits = store.buffer.elem == shape.reducer.state_elem and store.buffer.number not in read
+    return store if fits and contiguous else None
+
+
+def _stores_sums(kernel: RowKernel, shape: MatmulShape) -> bool:
+    """Whether nothing but the sums themselves is stored."""
+    reduction, reducer = shape.reduction, shape.reducer
+    result = reduction.view.op.results[0]
+    initial: list[Element] = []
+
+    def look(scope: SurveyScope) -> None:
+        evaluator = Evaluator(kernel.context, scope)
+        initial.append(evaluator.value_at(reduction.view.outputs[0], reduction.result_indices[0]))
+
+    survey(kernel.context, [*kernel.domain.rows, *kernel.domain.reduced], look)
+    begins_empty = initial[0].const is not None and initial[0].const == reducer.identity
+    plain = all(store.value is result for store in kernel.domain.stores)
+    return plain and begins_empty and reducer.elem == reducer.state_elem
+
+
+def _epilogue_cost(kernel: RowKernel, shape: MatmulShape) -> float:
+    """Rough instructions from a vector of sums to the results."""
+    reduction, domain = shape.reduction, kernel.domain
+    (indices,) = reduction.result_indices
+    values: list[LoopValue] = []
+
+    def look(scope: SurveyScope) -> None:
+        row = Row(kernel.context, scope)
+        result = reduction.view.op.results[0]
+        row.provide(result, indices, kernel.builder.stand_in(vector(shape.reducer.elem)))
+        evaluator = row.evaluator()
+        values.extend(evaluator.value_at(store.value, domain.indices(store)) for store in domain.stores)
+
+    survey(kernel.context, [*domain.rows, *domain.reduced], look)
+    pending, seen = list(values), set()
+    while pending:
+        op = pending.pop().op
+        if op is not None and op not in seen and op.results[0].type is not INDEX:
+            seen.add(op)
+            pending += op.operands
+    return sum([op_cost(op.name) for op in seen if op.name not in ("load", "gather")])

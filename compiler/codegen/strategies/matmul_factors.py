@@ -1,0 +1,192 @@
+"""Where a matrix product's inner loop finds its factors: in place, or packed in local memory.
+
+Enters: a `MatmulShape` and its blocks. Leaves: a source for each factor. `fill` packs a block (nothing, where the
+factor is read in place); then `vectors` gives the columns of a panel and `element` one element of a row.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..evaluate import Evaluator
+from ..indexing import Dim, Lanes, LaneScope
+from ..loops import Buffer, Value, storage_bytes
+from ..nest import Range
+from ..row_kernel import RowKernel
+from ..transposition import transpose
+from .matmul_blocks import MatmulBlocks
+from .matmul_shape import MatmulShape
+
+
+class _Source:
+    """What the sources share: how to evaluate the factor at a place."""
+
+    def __init__(self, kernel: RowKernel, shape: MatmulShape, blocks: MatmulBlocks, lanes: int):
+        self.builder, self.context = kernel.builder, kernel.context
+        self.shape, self.blocks, self.lanes = shape, blocks, lanes
+        self.bands = kernel.row_bands
+        self.products = shape.products
+
+    def bind_product(self, scope: LaneScope, first: Dim, at: Dim, pattern=0) -> None:
+        scope.bind(self.products.syms, Lanes(self.builder.add(first, at), pattern))
+
+    def parts(self, columns: Range, step: int) -> list[tuple[Dim, Dim, int, int]]:
+        """(begin, end, step, valid columns of a step) of the loops over a range of columns; the last one runs once, in
+        the workgroup that has the last columns."""
+        builder = self.builder
+        extent = self.bands[self.shape.columns].extent
+        length = columns.size if columns.size is not None else builder.sub(columns.stop, columns.start)
+        main = builder.add(columns.start, builder.round_down(length, step))
+        found = []
+        if extent >= step and (length.__class__ is not int or length >= step):
+            found.append((columns.start, main, step, step))
+        if extent % step and (length.__class__ is not int or length % step):
+            found.append((main, columns.stop, step, extent % step))
+        return found
+
+    def _fills_vectors(self, count: Dim) -> bool:
+        """Whether every block of products, `count` long, is whole vectors."""
+        return (count if count.__class__ is int else self.products.extent) % self.lanes == 0
+
+
+class ColumnsInPlace(_Source):
+    def fill(self, scope: LaneScope, columns: Range, first: Dim, count: Dim) -> None:
+        """Nothing to pack."""
+
+    def vectors(
+        self, scope: LaneScope, columns: Range, column: Dim, width: int, first: Dim, at: Dim
+    ) -> list[Value]:
+        """The vectors of the panel at `column`, `width` columns wide, for product first + at."""
+        found = []
+        for offset in range(0, width, self.lanes):
+            mask = self.builder.lane_mask(self.lanes, width - offset) if width - offset < self.lanes else None
+            here = scope.copy(self.lanes, mask)
+            here.bind(self.bands[self.shape.columns].syms, Lanes(column, tuple(range(offset, offset + self.lanes))))
+            self.bind_product(here, first, at)
+            found.append(self.shape.column_factor.at(Evaluator(self.context, here), self.lanes))
+        return found
+
+
+class PackedColumns(_Source):
+    """Panels one after another; a panel has a row of `width` vectors for each product."""
+
+    def __init__(self, kernel: RowKernel, shape: MatmulShape, blocks: MatmulBlocks, lanes: int):
+        super().__init__(kernel, shape, blocks, lanes)
+        self._row = blocks.width * lanes
+        self._depth = math.ceil(blocks.depth / lanes) * lanes
+        count = self._depth * blocks.column_vectors * lanes
+        self._buffer: Buffer = self.builder.local("columns", shape.reducer.state_elem, count)
+
+    def _base(self, offset: Dim, at: Dim) -> Dim:
+        """Where row `at` of the panel at column `offset` of the block is."""
+        builder = self.builder
+        return builder.add(builder.mul(offset, self._depth), builder.mul(at, self._row))
+
+    def vectors(
+        self, scope: LaneScope, columns: Range, column: Dim, width: int, first: Dim, at: Dim
+    ) -> list[Value]:
+        base = self._base(self.builder.sub(column, columns.start), at)
+        return [self.builder.load(self._buffer, base, offset, self.lanes) for offset in range(0, width, self.lanes)]
+
+    def fill(self, scope: LaneScope, columns: Range, first: Dim, count: Dim) -> None:
+        band = self.bands[self.shape.columns]
+        factor = self.shape.column_factor
+        if factor.step(band) != 1 and factor.step(self.products) == 1:
+            self._transpose(scope, columns, first, count)
+        else:
+            self._copy(scope, columns, first, count)
+
+    def _copy(self, scope: LaneScope, columns: Range, first: Dim, count: Dim) -> None:
+        """Lanes along the columns."""
+        builder, lanes = self.builder, self.lanes
+        syms = self.bands[self.shape.columns].syms
+        with builder.for_(0, count, 1, covered=True) as product:
+            for begin, end, step, width in self.parts(columns, self._row):
+                with builder.for_(begin, end, step, covered=True) as column:
+                    base = self._base(builder.sub(column.index, columns.start), product.index)
+                    for offset in range(0, width, lanes):
+                        mask = builder.lane_mask(lanes, width - offset) if width - offset < lanes else None
+                        here = scope.copy(lanes, mask)
+                        here.bind(syms, Lanes(column.index, tuple(range(offset, offset + lanes))))
+                        self.bind_product(here, first, product.index)
+                        value = self.shape.column_factor.at(Evaluator(self.context, here), lanes)
+                        builder.store(value, self._buffer, base, offset)
+
+    def _transpose(self, scope: LaneScope, columns: Range, first: Dim, count: Dim) -> None:
+        """Lanes along the products; squares of lanes are turned in registers."""
+        builder, lanes = self.builder, self.lanes
+        syms = self.bands[self.shape.columns].syms
+        whole = self._fills_vectors(count)
+        for begin, end, step, width in self.parts(columns, lanes):
+            with (
+                builder.for_(begin, end, step, covered=True) as column,
+                builder.for_(0, count, lanes, covered=True) as product,
+            ):
+                mask = None if whole else builder.lane_mask(lanes, builder.sub(count, product.index))
+                vectors = []
+                for number in range(width):
+                    here = scope.copy(lanes, mask)
+                    here.bind(syms, Lanes(column.index, number))
+                    self.bind_product(here, first, product.index, tuple(range(lanes)))
+                    vectors.append(self.shape.column_factor.at(Evaluator(self.context, here), lanes))
+                zero = builder.const(0, vectors[0].type)
+                vectors += [zero] * (lanes - width)
+                offset = builder.sub(column.index, columns.start)
+                panel = builder.round_down(offset, self._row)
+                base = builder.add(self._base(panel, product.index), builder.sub(offset, panel))
+                for number, row in enumerate(transpose(builder, vectors)):
+                    builder.store(row, self._buffer, base, number * self._row)
+
+
+class RowsInPlace(_Source):
+    def fill(self, scope: LaneScope, row: Dim, height: int, first: Dim, count: Dim) -> None:
+        """Nothing to pack."""
+
+    def element(self, scope: LaneScope, row: Dim, number: int, first: Dim, at: Dim) -> Value:
+        """Element first + at of row number `number` of the strip."""
+        here = scope.copy(1)
+        if self.shape.rows is not None:
+            here.bind(self.bands[self.shape.rows].syms, Lanes(row, number))
+        self.bind_product(here, first, at)
+        return self.shape.row_factor.at(Evaluator(self.context, here))
+
+
+class PackedRows(_Source):
+    """A few rows; each lies contiguous along the products."""
+
+    def __init__(self, kernel: RowKernel, shape: MatmulShape, blocks: MatmulBlocks, lanes: int):
+        super().__init__(kernel, shape, blocks, lanes)
+        elem = shape.reducer.state_elem
+        # Rows must not all begin in the same cache sets.
+        self._length = math.ceil(blocks.depth / lanes) * lanes + 64 // storage_bytes(elem)
+        self._buffer: Buffer = self.builder.local("rows", elem, self._length * blocks.height)
+
+    def fill(self, scope: LaneScope, row: Dim, height: int, first: Dim, count: Dim) -> None:
+        builder, lanes = self.builder, self.lanes
+        whole = self._fills_vectors(count)
+        with builder.for_(0, count, lanes, covered=True) as product:
+            mask = None if whole else builder.lane_mask(lanes, builder.sub(count, product.index))
+            for number in range(height):
+                here = scope.copy(lanes, mask)
+                if self.shape.rows is not None:
+                    here.bind(self.bands[self.shape.rows].syms, Lanes(row, number))
+                self.bind_product(here, first, product.index, tuple(range(lanes)))
+                value = self.shape.row_factor.at(Evaluator(self.context, here), lanes)
+                builder.store(value, self._buffer, product.index, number * self._length)
+
+    def element(self, scope: LaneScope, row: Dim, number: int, first: Dim, at: Dim) -> Value:
+        return self.builder.load(self._buffer, at, number * self._length, 1)
+
+
+ColumnSource = ColumnsInPlace | PackedColumns
+RowSource = RowsInPlace | PackedRows
+
+
+def column_source(kernel: RowKernel, shape: MatmulShape, blocks: MatmulBlocks, lanes: int) -> ColumnSource:
+    kind = PackedColumns if blocks.packs_columns else ColumnsInPlace
+    return kind(kernel, shape, blocks, lanes)
+
+
+def row_source(kernel: RowKernel, shape: MatmulShape, blocks: MatmulBlocks, lanes: int) -> RowSource:
+    kind = PackedRows if blocks.packs_rows else RowsInPlace
+    return kind(kernel, shape, blocks, lanes)
