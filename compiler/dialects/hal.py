@@ -105,6 +105,10 @@ class DeviceAffinityAttr(DialectAttr, name="hal.device.affinity"):
         return device, mask
 
 
+def _symbol_fragment(name: str) -> str:
+    return name.lower().replace("-", "_")
+
+
 class ExecutableTargetAttr(DialectAttr, name="hal.executable.target"):
     """A code generator's back end, the format of its binaries, and its configuration.
 
@@ -118,7 +122,12 @@ class ExecutableTargetAttr(DialectAttr, name="hal.executable.target"):
     @property
     def symbol_name_fragment(self) -> str:
         """The format as part of a symbol's name."""
-        return self.binary_format.lower().replace("-", "_")
+        return _symbol_fragment(self.binary_format)
+
+    @property
+    def alias(self) -> str:  # type: ignore[override]
+        """The name that stands for it in the text of a module."""
+        return f"executable_target_{self.symbol_name_fragment}"
 
 
 class DeviceTargetAttr(DialectAttr, name="hal.device.target"):
@@ -135,6 +144,13 @@ class DeviceTargetAttr(DialectAttr, name="hal.device.target"):
     def type(self) -> Type:
         """The type of the global that holds the device."""
         return DeviceType()
+
+    @property
+    def alias(self) -> str:  # type: ignore[override]
+        """The name that stands for it in the text of a module."""
+        ordinal = None if self.configuration is None else self.configuration.get("ordinal")
+        suffix = "" if ordinal is None else f"_{ordinal.value}_"
+        return f"device_target_{_symbol_fragment(self.device_id)}{suffix}"
 
     def print_parameters(self, printer: Any) -> str:
         parts = [str(StringAttr(self.device_id))]
@@ -225,7 +241,10 @@ class TensorBarrierOp(Op, name="hal.tensor.barrier"):
     sources: Variadic[AnyTensor]
     signal_fence: Operand[FenceType]
     results: Results[AnyTensor]
-    format = "`join` `` `(` $sources `:` type($sources) `)` `=` `` `>` $signal_fence `:` type($signal_fence) attr-dict-with-keyword"
+    format = (
+        "`join` `` `(` $sources `:` type($sources) `)` `=` `` `>` $signal_fence `:` type($signal_fence) "
+        "attr-dict-with-keyword"
+    )
 
     def infer_types(self) -> list[Type]:
         return [v.type for v in self.sources]
@@ -289,9 +308,6 @@ class BufferViewDimOp(Op, name="hal.buffer_view.dim"):
         "`<` $buffer_view `:` type($buffer_view) `>` `` `[` $index `]` attr-dict `:` type($result)"
     )
 
-    def result_names(self) -> list[str]:
-        return ["dim"]
-
 
 class BufferViewAssertOp(Op, name="hal.buffer_view.assert"):
     """Fails the invocation unless a buffer view has this element type, encoding and shape.
@@ -319,5 +335,3 @@ def local_device_target(targets: list[ExecutableTargetAttr], ordinal: int | None
     """A CPU device: any `local*` driver; with an ordinal, the device at that place among those that match."""
     configuration = None if ordinal is None else DictAttr({"ordinal": IntegerAttr(ordinal, index)})
     return DeviceTargetAttr("local", configuration, ArrayAttr(targets))
-
-

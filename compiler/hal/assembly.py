@@ -64,25 +64,43 @@ class BindingTable(Bindings):
     """The same, for the table that an indirect execution gets."""
 
 
-@directive("CountRegion")
-class CountRegion:
-    """`(%device: !hal.device, %w: index) -> (index, index, index) {…}`."""
+class _ExportRegion:
+    """`word(%device: !hal.device, %w: index) -> types {…}`."""
 
-    @staticmethod
-    def print(printer: Any, op: Any, region: Region) -> None:
+    word: str
+    types: str
+
+    @classmethod
+    def print(cls, printer: Any, op: Any, region: Region) -> None:
         if not region.blocks:
             return
         printer.name_region_arguments(region)
-        printer.emit(" count(")
+        printer.emit(f" {cls.word}(")
         printer.print_arguments(region.blocks[0].arguments)
-        printer.emit(") -> (index, index, index) ")
+        printer.emit(f") -> {cls.types} ")
         printer.print_region(region, arguments=False)
 
-    @staticmethod
-    def parse(parser: Any) -> Region:
-        if not parser.parse_optional("count"):
+    @classmethod
+    def parse(cls, parser: Any) -> Region:
+        if not parser.parse_optional(cls.word):
             return Region()
         arguments = parser.parse_argument_list()
         parser.parse_punctuation("->")
-        parser.parse_list(parser.parse_type, "(", ")")
+        parser.parse_result_types()
         return parser.parse_region(arguments, isolated=True)
+
+
+@directive("CountRegion")
+class CountRegion(_ExportRegion):
+    """`count(%device: !hal.device, %w: index) -> (index, index, index) {…}`."""
+
+    word = "count"
+    types = "(index, index, index)"
+
+
+@directive("ConditionRegion")
+class ConditionRegion(_ExportRegion):
+    """`condition(%device: !hal.device) -> i1 {…}`."""
+
+    word = "condition"
+    types = "i1"

@@ -30,6 +30,8 @@ MEMORY_ACCESS = {"Read": 0x1, "Write": 0x2, "Discard": 0x4, "MayAlias": 0x8, "Un
 ALLOCA_FLAG = {"IndeterminateLifetime": 0x1}
 DEALLOCA_FLAG = {"PreferOrigin": 0x1}
 NO_FLAG = {"Reserved": 0x1}
+DESCRIPTOR_FLAG = {"ReadOnly": 0x1, "Indirect": 0x2}
+PIPELINE_LAYOUT_FLAG = {"Indirect": 0x1}
 
 _TABLES: dict[str, tuple[dict[str, int], Type]] = {
     "MemoryType": (MEMORY_TYPE, i32),
@@ -52,6 +54,19 @@ def bits_text(table: dict[str, int], value: int) -> str:
     return names[0] if len(names) == 1 and value.bit_count() == 1 else quote("|".join(names))
 
 
+def parse_bits(parser: Any, table: dict[str, int]) -> int:
+    """A set: a bare name, or names in quotes."""
+    text = parser.parse_optional_string()
+    words = parser.parse_identifier().split("|") if text is None else text.split("|")
+    value = 0
+    for word in words:
+        if word != "None":
+            if word not in table:
+                raise parser.error(f"'{word}' is not one of {', '.join(table)}")
+            value |= table[word]
+    return value
+
+
 @directive("Bits")
 class Bits:
     """`custom<Bits>($flags, "BufferUsage")`."""
@@ -63,12 +78,4 @@ class Bits:
     @staticmethod
     def parse(parser: Any, table: str) -> IntegerAttr:
         cases, value_type = _TABLES[table]
-        text = parser.parse_optional_string()
-        words = parser.parse_identifier().split("|") if text is None else text.split("|")
-        value = 0
-        for word in words:
-            if word != "None":
-                if word not in cases:
-                    raise parser.error(f"'{word}' is not one of {', '.join(cases)}")
-                value |= cases[word]
-        return IntegerAttr(value, value_type)
+        return IntegerAttr(parse_bits(parser, cases), value_type)

@@ -160,12 +160,11 @@ def _file_read(op: stream.FileReadOp, conversion: Conversion) -> None:
     device = conversion.device(b, op)
     wait = awaited(b, op.await_timepoint)
     fence = new_fence(b, device)
-    b.insert(
-        DeviceQueueReadOp(
-            device, conversion.queue(b, op), wait, fence, op.source, op.source_offset, op.target, op.target_offset,
-            op.length, 0,
-        )  # fmt: skip
-    )
+    read = DeviceQueueReadOp(
+        device, conversion.queue(b, op), wait, fence, op.source, op.source_offset, op.target, op.target_offset,
+        op.length, 0,
+    )  # fmt: skip
+    b.insert(read)
     _finish(op, [fence])
 
 
@@ -174,12 +173,11 @@ def _file_write(op: stream.FileWriteOp, conversion: Conversion) -> None:
     device = conversion.device(b, op)
     wait = awaited(b, op.await_timepoint)
     fence = new_fence(b, device)
-    b.insert(
-        DeviceQueueWriteOp(
-            device, conversion.queue(b, op), wait, fence, op.source, op.source_offset, op.target, op.target_offset,
-            op.length, 0,
-        )  # fmt: skip
-    )
+    write = DeviceQueueWriteOp(
+        device, conversion.queue(b, op), wait, fence, op.source, op.source_offset, op.target, op.target_offset,
+        op.length, 0,
+    )  # fmt: skip
+    b.insert(write)
     _finish(op, [fence])
 
 

@@ -18,6 +18,7 @@ from pyiree.compiler.dialects.builtin import ModuleOp
 from pyiree.compiler.dialects.func import FuncOp
 from pyiree.compiler.dialects.hal import DeviceTargetAttr, DeviceType, ExecutableTargetAttr
 from pyiree.compiler.dialects.util import GlobalOp
+from pyiree.compiler.hal.bits import DESCRIPTOR_FLAG, PIPELINE_LAYOUT_FLAG
 from pyiree.compiler.hal.ops_device import ReturnOp
 from pyiree.compiler.hal.ops_executable import (
     ExecutableEndOp,
@@ -38,8 +39,8 @@ from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.ir.types import FunctionType, i32
 from pyiree.compiler.stream import ops as stream
 
-_READ_ONLY = "ReadOnly"
-_INDIRECT = "Indirect"
+_READ_ONLY = DESCRIPTOR_FLAG["ReadOnly"]
+_INDIRECT = DESCRIPTOR_FLAG["Indirect"]
 
 
 @register_pass("iree-hal-materialize-interfaces")
@@ -133,7 +134,9 @@ def _convert_function(function: FuncOp, reads: list[bool] | None) -> PipelineLay
             )
     flags = [_flags(i, reads) for i in range(len(bindings))]
     layout = PipelineLayoutAttr(
-        tuple([PipelineBindingAttr("storage_buffer", f) for f in flags]), len(constants), _INDIRECT
+        tuple([PipelineBindingAttr("storage_buffer", f) for f in flags]),
+        len(constants),
+        PIPELINE_LAYOUT_FLAG["Indirect"],
     )
     builder = Builder.at_start(block, function.location)
     for ordinal, constant in enumerate(constants):
@@ -152,12 +155,12 @@ def _convert_function(function: FuncOp, reads: list[bool] | None) -> PipelineLay
     return layout
 
 
-def _flags(number: int, reads: list[bool] | None) -> str:
-    return f"{_READ_ONLY}|{_INDIRECT}" if reads is not None and reads[number] else _INDIRECT
+def _flags(number: int, reads: list[bool] | None) -> int:
+    return _READ_ONLY | _INDIRECT if reads is not None and reads[number] else _INDIRECT
 
 
 def _convert_subspan(
-    op: stream.BindingSubspanOp, layout: PipelineLayoutAttr, number: int, flags: str, alignment: int | None
+    op: stream.BindingSubspanOp, layout: PipelineLayoutAttr, number: int, flags: int, alignment: int | None
 ) -> None:
     new = InterfaceBindingSubspanOp(
         [op.byte_offset], op.dynamic_dims, layout, number, alignment, flags, result=op.result.type,

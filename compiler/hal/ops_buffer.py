@@ -118,6 +118,9 @@ class BufferAllocationDiscardOp(Op, name="hal.buffer.allocation.discard"):
     result: Result[i1]
     format = f"{_BUFFER}`:` type($result) {_DICT}"
 
+    def result_names(self) -> list[str]:
+        return ["was_terminal"]
+
 
 class BufferAllocationIsTerminalOp(Op, name="hal.buffer.allocation.is_terminal"):
     """Whether nothing else holds an allocation."""
@@ -126,6 +129,9 @@ class BufferAllocationIsTerminalOp(Op, name="hal.buffer.allocation.is_terminal")
     result: Result[i1]
     traits = (MemoryRead,)
     format = f"{_BUFFER}`:` type($result) {_DICT}"
+
+    def result_names(self) -> list[str]:
+        return ["is_terminal"]
 
 
 class BufferSubspanOp(Op, name="hal.buffer.subspan"):
@@ -154,7 +160,7 @@ class BufferLengthOp(Op, name="hal.buffer.length"):
     format = f"{_BUFFER}`:` type($result) {_DICT}"
 
     def result_names(self) -> list[str]:
-        return ["len"]
+        return ["length"]
 
 
 class BufferLoadOp(Op, name="hal.buffer.load"):

@@ -28,7 +28,7 @@ from pyiree.compiler.ir.fields import (
     StringProp,
     Variadic,
 )
-from pyiree.compiler.ir.traits import MemoryAlloc, Pure, SingleBlock
+from pyiree.compiler.ir.traits import MemoryAlloc, Pure, ReturnLike, SingleBlock, Terminator
 from pyiree.compiler.ir.types import i1, i32, i64, index
 
 _DEVICE = "`<` $device `:` type($device) `>` `affinity` `(` $queue_affinity `)` "
@@ -70,6 +70,10 @@ class DeviceResolveOp(Op, name="hal.device.resolve"):
     results: Results[AnyType]
     traits = (Pure,)
     format = "(`on` `(` qualified($affinity)^ `)`)? attr-dict `:` type($results)"
+
+    def result_names(self) -> list[str]:
+        names = {DeviceType(): "device", AllocatorType(): "allocator", i64: "queue_affinity"}
+        return [names.get(type, "") for type in self.result_types]
 
 
 class DeviceAllocatorOp(Op, name="hal.device.allocator"):
@@ -145,6 +149,7 @@ class ReturnOp(Op, name="hal.return"):
     """Ends a region of hal ops."""
 
     operands: Variadic[AnyType]
+    traits = (Terminator, ReturnLike)
     format = "attr-dict ($operands^ `:` type($operands))?"
 
 
@@ -374,9 +379,6 @@ class FenceQueryOp(Op, name="hal.fence.query"):
     fence: Operand[FenceType]
     status: Result[i32]
     format = f"`<` $fence `:` type($fence) `>` `:` type($status) {_DICT}"
-
-    def result_names(self) -> list[str]:
-        return ["status"]
 
 
 class FenceSignalOp(Op, name="hal.fence.signal"):

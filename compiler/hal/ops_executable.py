@@ -6,7 +6,8 @@ from typing import Any
 
 from pyiree.compiler.dialects.hal import DeviceType, ExecutableTargetAttr, ExecutableType
 from pyiree.compiler.hal import assembly as _assembly  # noqa: F401  (registers the directives)
-from pyiree.compiler.ir.attributes import ArrayAttr, Attribute, DictAttr, IntegerAttr, StringAttr
+from pyiree.compiler.hal.bits import DESCRIPTOR_FLAG, PIPELINE_LAYOUT_FLAG, bits_text, parse_bits
+from pyiree.compiler.ir.attributes import ArrayAttr, Attribute, DictAttr, IntegerAttr, StringAttr, SymbolRefAttr
 from pyiree.compiler.ir.constraints import AnyType
 from pyiree.compiler.ir.core import Region
 from pyiree.compiler.ir.definition import Op
@@ -50,31 +51,20 @@ class PipelineBindingAttr(DialectAttr, name="hal.pipeline.binding"):
     """One binding of a pipeline layout: `#hal.pipeline.binding<storage_buffer, "ReadOnly|Indirect">`."""
 
     type_: str
-    flags: str
+    flags: int = 0
 
     def print_parameters(self, printer: Any) -> str:
         if not self.flags:
             return f"<{self.type_}>"
-        return f"<{self.type_}, {flags_text(self.flags)}>"
+        return f"<{self.type_}, {bits_text(DESCRIPTOR_FLAG, self.flags)}>"
 
     @classmethod
     def parse_parameters(cls, parser: Any) -> Any:
         parser.parse_punctuation("<")
         kind = parser.parse_one_of(DescriptorTypeAttr.cases, "a descriptor type")
-        flags = parse_flags(parser) if parser.parse_optional(",") else ""
+        flags = parse_bits(parser, DESCRIPTOR_FLAG) if parser.parse_optional(",") else 0
         parser.parse_punctuation(">")
         return kind, flags
-
-
-def flags_text(flags: str) -> str:
-    """A set of flags; a single one stands bare."""
-    return str(StringAttr(flags)) if "|" in flags else flags
-
-
-def parse_flags(parser: Any) -> str:
-    """A bare flag or a quoted set of them."""
-    text = parser.parse_optional_string()
-    return parser.parse_identifier() if text is None else text
 
 
 class PipelineLayoutAttr(DialectAttr, name="hal.pipeline.layout"):
@@ -82,18 +72,19 @@ class PipelineLayoutAttr(DialectAttr, name="hal.pipeline.layout"):
 
     bindings: tuple[PipelineBindingAttr, ...]
     constants: int
-    flags: str = ""
+    flags: int = 0
+    alias = "pipeline_layout"
 
     def print_parameters(self, printer: Any) -> str:
         parts = [f"constants = {self.constants}"] if self.constants else []
         parts.append(f"bindings = [{', '.join([printer.attr_text(b) for b in self.bindings])}]")
         if self.flags:
-            parts.append(f"flags = {flags_text(self.flags)}")
+            parts.append(f"flags = {bits_text(PIPELINE_LAYOUT_FLAG, self.flags)}")
         return f"<{', '.join(parts)}>"
 
     @classmethod
     def parse_parameters(cls, parser: Any) -> Any:
-        found: dict[str, Any] = {"bindings": (), "constants": 0, "flags": ""}
+        found: dict[str, Any] = {"bindings": (), "constants": 0, "flags": 0}
         parser.parse_punctuation("<")
         while not parser.at(">"):
             name = parser.parse_one_of(("constants", "bindings", "flags"), "a part of a pipeline layout")
@@ -103,7 +94,7 @@ class PipelineLayoutAttr(DialectAttr, name="hal.pipeline.layout"):
             elif name == "bindings":
                 found[name] = tuple(parser.parse_list(parser.parse_attribute, "[", "]"))
             else:
-                found[name] = parse_flags(parser)
+                found[name] = parse_bits(parser, PIPELINE_LAYOUT_FLAG)
             if not parser.parse_optional(","):
                 break
         parser.parse_punctuation(">")
@@ -167,13 +158,16 @@ class ExecutableExportOp(Op, name="hal.executable.export"):
     layout: Attr[PipelineLayoutAttr]
     sym_visibility: OptionalStringProp
     ordinal: OptionalIntProp[index]
+    condition_fallback: OptionalAttr[SymbolRefAttr]
     workgroup_local_memory: OptionalIntProp[index]
     source_locs: OptionalAttr[DictAttr]
     workgroup_count: Region
+    condition: Region
     traits = (HasParent("hal.executable.variant", "hal.executable.source"), Symbol, IsolatedFromAbove)
     format = (
         "custom<SymbolVisibility>($sym_visibility) $sym_name (`ordinal` `(` $ordinal^ `)`)? "
-        f"`layout` `(` qualified($layout) `)` custom<CountRegion>($workgroup_count) {_DICT}"
+        "`layout` `(` qualified($layout) `)` `` custom<ConditionRegion>($condition) "
+        f"(`fallback` `(` $condition_fallback^ `)`)? `` custom<CountRegion>($workgroup_count) {_DICT}"
     )
 
 
@@ -326,7 +320,7 @@ class InterfaceBindingSubspanOp(Op, name="hal.interface.binding.subspan"):
     layout: Attr[PipelineLayoutAttr]
     binding: IntProp[index]
     alignment: OptionalIntProp[index]
-    descriptor_flags: OptionalStringProp
+    descriptor_flags: OptionalIntProp[i32]
     result: Result[AnyType]
     traits = (Pure,)
 
@@ -337,7 +331,7 @@ class InterfaceBindingSubspanOp(Op, name="hal.interface.binding.subspan"):
         if self.byte_offset:
             printer.emit(f" offset({printer.name(self.byte_offset[0])})")
         if self.descriptor_flags is not None:
-            printer.emit(f" flags({flags_text(self.descriptor_flags)})")
+            printer.emit(f" flags({bits_text(DESCRIPTOR_FLAG, self.descriptor_flags)})")
         dims = f"{{{printer.names(self.dynamic_dims)}}}" if self.dynamic_dims else ""
         printer.print_attr_dict(self, self.properties)
         printer.emit(f" : {printer.type_text(self.result.type)}{dims}")
@@ -352,7 +346,7 @@ class InterfaceBindingSubspanOp(Op, name="hal.interface.binding.subspan"):
         if parser.at("offset"):
             offset = _parse_in_parentheses(parser, "offset", lambda: parser.parse_operand(index))
         if parser.at("flags"):
-            flags = _parse_in_parentheses(parser, "flags", lambda: parse_flags(parser))
+            flags = _parse_in_parentheses(parser, "flags", lambda: parse_bits(parser, DESCRIPTOR_FLAG))
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         result = parser.parse_type()
@@ -375,6 +369,10 @@ class _WorkgroupQuery:
     """`hal.interface.workgroup.id[0] : index`."""
 
     __slots__ = ()
+
+    def result_names(self) -> list[str]:
+        mnemonic = self.name.removeprefix("hal.interface.").replace(".", "_")  # type: ignore[attr-defined]
+        return [f"{mnemonic}_{'xyz'[self.dimension]}"]  # type: ignore[attr-defined]
 
     def print(self, printer: Any) -> None:
         printer.emit(f"[{self.dimension}]")  # type: ignore[attr-defined]

@@ -1,8 +1,8 @@
 """iree-hal-translate-all-executables: kernels become machine code, all in one executable.
 
 Before: a hal.executable for each dispatch, with the functions of its variant.
-After:  one hal.executable whose variant holds an ELF (`pyiree.binary`), with an export for each kernel whose count region
-        says how many workgroups run for a workload.
+After:  one hal.executable whose variant holds an ELF (`pyiree.binary`), with an export for each kernel whose count
+        region says how many workgroups run for a workload.
 
 Equal kernels are compiled once; kernels compile side by side, and come from the object cache where it has them.
 """

@@ -315,6 +315,13 @@ def _print_regions(printer: Any, op: Any) -> None:
         printer.print_region(region, terminator=_needs_terminator(op))
 
 
+def _stripped_text(printer: Any, attribute: Any) -> str:
+    """The parameters alone, unless an alias stands for the whole attribute."""
+    if attribute.alias:
+        return printer.attr_text(attribute)
+    return attribute.print_parameters(printer).lstrip()
+
+
 def _print_attribute(field: AttrField) -> Emit:
     name, style = field.name, field.spec.style
     if style == "symbol_name":
@@ -333,7 +340,7 @@ def _print_attribute(field: AttrField) -> Emit:
     if style == "keyword":
         return lambda printer, op: printer.emit(op.properties[name].value)
     if style == "stripped":
-        return lambda printer, op: printer.emit(op.properties[name].print_parameters(printer).lstrip())
+        return lambda printer, op: printer.emit(_stripped_text(printer, op.properties[name]))
     if style == "unit":
         return lambda printer, op: printer.emit(name)
     return lambda printer, op: printer.emit(printer.attr_text(op.properties[name]))

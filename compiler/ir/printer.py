@@ -435,9 +435,15 @@ def _unwritten_properties(op: Operation, written: Container[str]) -> list[tuple[
 
 
 def _clean(hint: str) -> str:
-    """A hint as an identifier that the lexer reads: other characters become `_`, a leading digit gets one before."""
-    text = "".join([c if c.isascii() and (c.isalnum() or c in "_.$-") else "_" for c in hint])
+    """A hint as the lexer reads it: spaces become `_`, other characters their code; before a digit stands a `_`."""
+    text = "".join([_clean_character(c) for c in hint])
     return f"_{text}" if text[:1].isdigit() else text
+
+
+def _clean_character(c: str) -> str:
+    if c.isascii() and (c.isalnum() or c in "_.$-"):
+        return c
+    return "_" if c == " " else c.encode().hex().upper()
 
 
 def all_properties(op: Operation) -> dict[str, Attribute]:
