@@ -19,10 +19,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Sequence
 
+SMALL_FLOATS = ("f8E5M2", "f8E4M3", "f8E3M4", "f8E4M3FN", "f8E5M2FNUZ", "f8E4M3FNUZ", "f8E4M3B11FNUZ")
 ELEMENT_BITS = {
-    "i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "f16": 16, "bf16": 16, "f32": 32, "f64": 64,
+    "i1": 1, "i2": 2, "i4": 4, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "f16": 16, "bf16": 16, "f32": 32, "f64": 64,
+    **dict.fromkeys(SMALL_FLOATS, 8),
 }  # fmt: skip
-FLOATS = frozenset({"f16", "bf16", "f32", "f64"})
+FLOATS = frozenset({"f16", "bf16", "f32", "f64", *SMALL_FLOATS})
 MAX_LOCAL_BYTES = 128 << 10
 
 
@@ -67,7 +69,7 @@ BOOL = vector("i1")
 
 
 def storage_bytes(elem: str) -> int:
-    """Bytes of one element in memory; a bool takes one."""
+    """Bytes of one element in memory; one of less than a byte takes a whole one."""
     return max(ELEMENT_BITS[elem], 8) // 8
 
 

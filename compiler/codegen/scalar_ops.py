@@ -10,15 +10,19 @@ drop it. A conversion of a float to an integer is what the op says: undefined ou
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .llvm import values as lv
 from .llvm.function import Function
-from .loops import Type
+from .loops import ELEMENT_BITS, SMALL_FLOATS, Type
 from .math import emit_math
+from .small_floats import FORMATS, extend, truncate
 from .target import Target
 
 _LLVM_ELEMENTS = {
-    "i1": lv.I1, "i8": lv.I8, "i16": lv.I16, "i32": lv.I32, "i64": lv.I64,
+    "i1": lv.I1, "i2": "i2", "i4": "i4", "i8": lv.I8, "i16": lv.I16, "i32": lv.I32, "i64": lv.I64,
     "f16": lv.F16, "bf16": lv.BF16, "f32": lv.F32, "f64": lv.F64,
+    **dict.fromkeys(SMALL_FLOATS, lv.I8),
 }  # fmt: skip
 
 # name → the method of `Function` that is the op itself
@@ -47,11 +51,21 @@ def llvm_type(type: Type) -> str:
 
 def llvm_storage(elem: str) -> str:
     """The type of one element in memory."""
-    return lv.I8 if elem == "i1" else _LLVM_ELEMENTS[elem]
+    return lv.I8 if ELEMENT_BITS[elem] < 8 else _LLVM_ELEMENTS[elem]
 
 
-def emit_scalar_op(fn: Function, target: Target, name: str, operands: list[lv.Value], type: Type, attrs) -> lv.Value:
-    """Writes one op; `type` is the result's."""
+def emit_scalar_op(
+    fn: Function,
+    target: Target,
+    name: str,
+    operands: list[lv.Value],
+    type: Type,
+    attrs,
+    operand_types: Sequence[Type] = (),
+) -> lv.Value:
+    """Writes one op; `type` is the result's. The operands' types are needed where bytes may be floats."""
+    if type.elem in FORMATS or any(t.elem in FORMATS for t in operand_types):
+        return _on_small_floats(fn, target, name, operands, type, attrs, operand_types)
     if name not in _MOVES and any(lv.elem(v.ty) in _NARROW_FLOATS for v in operands):
         return _in_f32(fn, target, name, operands, type, attrs)
     result = llvm_type(type)
@@ -67,6 +81,31 @@ def emit_scalar_op(fn: Function, target: Target, name: str, operands: list[lv.Va
     if special is not None:
         return special(fn, operands, result, attrs)
     return emit_math(fn, name, operands, target)
+
+
+def _on_small_floats(fn, target, name, operands, type, attrs, operand_types) -> lv.Value:
+    """Eight-bit floats are bytes here: moved as such, and computed with in f32."""
+    if name == "arith.bitcast":
+        return operands[0]
+    if name == "arith.select":
+        return fn.select(*operands)
+    wide = []
+    types = []
+    for value, kind in zip(operands, operand_types, strict=True):
+        small = kind.elem in FORMATS
+        wide.append(extend(fn, value, kind.elem) if small else value)
+        types.append(kind.with_elem("f32") if small else kind)
+    if type.elem not in FORMATS:
+        if name == "arith.extf" and type.elem == "f32":
+            return wide[0]
+        return emit_scalar_op(fn, target, name, wide, type, attrs, types)
+    in_f32 = type.with_elem("f32")
+    if name in ("arith.truncf", "arith.extf"):
+        bits = lv.bits(wide[0].ty)
+        value = wide[0] if bits == 32 else fn.fpext(wide[0], lv.F32) if bits < 32 else fn.fptrunc(wide[0], lv.F32)
+    else:
+        value = emit_scalar_op(fn, target, name, wide, in_f32, attrs, types)
+    return truncate(fn, value, type.elem)
 
 
 def _in_f32(fn, target, name, operands, type, attrs) -> lv.Value:

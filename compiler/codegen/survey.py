@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from .dispatch import KernelContext
 from .indexing import Dim, Index, Lanes, LaneScope, Sym
-from .loops import INDEX, Buffer, KernelBuilder, Value, storage_bytes
+from .loops import ELEMENT_BITS, FLOATS, INDEX, Buffer, KernelBuilder, Value, storage_bytes
 
 
 @dataclass
@@ -115,8 +115,10 @@ def _count(ops, result: Survey) -> None:
 
 
 def _register_bits(elem: str) -> int:
-    """Bits that a lane takes while it is computed: half types compute in f32."""
-    return {"i1": 8, "f16": 32, "bf16": 32}.get(elem) or int(elem[1:])
+    """Bits that a lane takes while it is computed: small floats compute in f32."""
+    if elem in FLOATS and elem != "f64":
+        return 32
+    return max(8, ELEMENT_BITS[elem])
 
 
 def op_cost(name: str) -> float:

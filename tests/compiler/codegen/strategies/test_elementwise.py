@@ -311,3 +311,60 @@ def test_results_whose_shapes_differ_by_dims_of_one(texts, run_dispatch):
         texts.dispatch([scalar], [one, scalar], body), [np.int32(21)], [((1,), np.int32), ((), np.int32)]
     )
     assert first[0] == second == 42
+
+
+SMALL_FLOATS = {
+    "f8E5M2": "float8_e5m2", "f8E4M3": "float8_e4m3", "f8E3M4": "float8_e3m4", "f8E4M3FN": "float8_e4m3fn",
+    "f8E5M2FNUZ": "float8_e5m2fnuz", "f8E4M3FNUZ": "float8_e4m3fnuz", "f8E4M3B11FNUZ": "float8_e4m3b11fnuz",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("element", SMALL_FLOATS)
+def test_eight_bit_floats(texts, run_dispatch, runnable_target, element):
+    """Every code widened, and everything between neighbours narrowed, as ml_dtypes does it."""
+    dtype = getattr(ml_dtypes, SMALL_FLOATS[element])
+    codes = np.arange(256, dtype=np.uint8).view(dtype)
+    widen = unary(texts, (256,), element, "f32", f"%r = arith.extf %a0 : {element} to f32")
+    (wide,) = run_dispatch(widen, [codes], [((256,), np.float32)], runnable_target.cpu)
+    np.testing.assert_array_equal(wide, codes.astype(np.float32))
+    numbers = np.unique(wide[np.isfinite(wide)])
+    between = (numbers[1:] + numbers[:-1]) / 2
+    x = np.concatenate([
+        numbers, between, np.nextafter(between, np.float32(np.inf)), np.nextafter(between, np.float32(-np.inf)),
+        numbers * 1.03, np.float32([np.inf, -np.inf, np.nan, 0.0, -0.0, 1e9, -1e9, 1e-30, -1e-30]),
+    ]).astype(np.float32)  # fmt: skip
+    narrow = unary(texts, x.shape, "f32", element, f"%r = arith.truncf %a0 : f32 to {element}")
+    (result,) = run_dispatch(narrow, [x], [(x.shape, dtype)], runnable_target.cpu)
+    expected = x.astype(dtype)
+    same = (result.view(np.uint8) == expected.view(np.uint8)) | (
+        np.isnan(result.astype(np.float32)) & np.isnan(expected.astype(np.float32))
+    )
+    assert same.all(), (x[~same], result[~same], expected[~same])
+    product = binary(texts, (256,), element, "arith.mulf")
+    (result,) = run_dispatch(product, [codes, codes[::-1].copy()], [((256,), dtype)], runnable_target.cpu)
+    np.testing.assert_array_equal(
+        result.astype(np.float32),
+        (codes.astype(np.float32) * codes[::-1].astype(np.float32)).astype(dtype).astype(np.float32),
+    )
+
+
+def test_four_bit_integers_in_bytes(texts, run_dispatch):
+    x = np.random.default_rng(14).integers(-8, 8, 77).astype(np.int8)
+    body = "%n = arith.trunci %a0 : i8 to i4\n%s = arith.addi %n, %n : i4\n%r = arith.extsi %s : i4 to i8"
+    (result,) = run_dispatch(unary(texts, x.shape, "i8", "i8", body), [x], [(x.shape, np.int8)])
+    np.testing.assert_array_equal(result, ((2 * x + 8) & 15) - 8)
+    (stored,) = run_dispatch(
+        unary(texts, x.shape, "i8", "i4", "%r = arith.trunci %a0 : i8 to i4"), [x], [(x.shape, np.int8)]
+    )
+    np.testing.assert_array_equal(stored, x)
+
+
+@pytest.mark.parametrize(
+    ("source", "result"), [("i32", "i8"), ("i32", "i16"), ("i64", "i8"), ("i64", "i32"), ("i16", "i8")]
+)
+@pytest.mark.parametrize("size", [9, 17, 33, 49, 65])
+def test_narrowing_with_one_element_left_over(texts, run_dispatch, runnable_target, source, result, size):
+    x = np.random.default_rng(15).integers(-100, 100, size).astype(texts.numpy[source])
+    text = unary(texts, x.shape, source, result, f"%r = arith.trunci %a0 : {source} to {result}")
+    (got,) = run_dispatch(text, [x], [(x.shape, texts.numpy[result])], runnable_target.cpu)
+    np.testing.assert_array_equal(got, x)
