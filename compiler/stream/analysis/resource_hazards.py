@@ -108,11 +108,21 @@ class ResourceHazardAnalysis:
         return self._waits_for[op]
 
     def waves(self, ops: list[Operation]) -> list[list[Operation]]:
-        """The given ops, each as early as it may run; those of one wave may run at the same time."""
+        """The given ops, each as early as it may run; those of one wave may run at the same time.
+
+        An op that takes a value without touching what its maker wrote comes in the wave of the maker or later.
+        """
         level: dict[Operation, int] = {}
         waves: list[list[Operation]] = []
         for op in ops:
-            at = max([level[other] + 1 for other in self._waits_for[op] if other in level], default=0)
+            makers = [value.defining_op for value in op.operands]
+            at = max(
+                [
+                    *[level[maker] for maker in makers if maker in level],
+                    *[level[other] + 1 for other in self._waits_for[op] if other in level],
+                ],
+                default=0,
+            )
             level[op] = at
             while len(waves) <= at:
                 waves.append([])

@@ -162,6 +162,17 @@ def test_pieces_of_one_resource_do_not_wait_for_each_other():
     ]
 
 
+def test_a_reader_of_other_bytes_is_no_earlier_than_the_maker_of_its_operand(run_passes):
+    body = [
+        in_region("%0", "%y", source_type=X),
+        f"%1 = stream.async.fill %v, %0[%c0 to %c1 for %c1] : i32 -> %0 as {T}{{%n}}",
+        f"%2 = stream.async.dispatch @e::@f(%1[%c1 to %n for %n]) : ({T}{{%n}}) -> {X}{{%n}}",
+        f"stream.yield %2 : {X}{{%n}}",
+    ]
+    text = run_passes(concurrent("\n".join(body)), CONCURRENCY)
+    assert text.index("stream.async.fill") < text.index("@f(%", text.index("stream.async.fill"))
+
+
 def test_readers_wait_for_writers_and_writers_for_readers():
     body = [
         f"%0 = stream.async.splat %v : i32 -> {T}{{%n}}",
