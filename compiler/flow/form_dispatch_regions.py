@@ -341,7 +341,7 @@ def is_copied(op: Operation) -> bool:
     if isinstance(op, ConstantOp):
         value = op.value
         return not isinstance(value, DenseElementsAttr) or value.is_splat
-    if op.name == "tensor.empty":
+    if op.name in ("tensor.empty", "complex.constant"):
         return True
     if op.name == "linalg.fill":
         target = op.operands[1].defining_op
