@@ -24,12 +24,18 @@ from .matmul_shape import MatmulShape
 # A vector of products, with its share of everything around it.
 _NANOSECONDS_PER_STEP = 0.3
 _LEAST_NANOSECONDS = 10_000.0
-_MOST_NANOSECONDS = 150_000.0
+_MOST_NANOSECONDS = 1_200_000.0
 _MANY_WORKGROUPS = 16
 # Vectors of columns that a workgroup has at most.
 _BLOCK_VECTORS = 8
 # Products that are summed in one go where a factor is packed.
 _MOST_DEPTH = 384
+# Below this many vectors of columns each packed row is used too seldom.
+_VECTORS_TO_PACK = 4
+# What one block of columns may take of the second-level cache when it is read in place.
+_SHARE_OF_L2 = 0.45
+# Ways of a cache: lines that fall into the same set.
+_WAYS = 8
 # Rows whose sums a workgroup keeps in local memory, where no result can hold them.
 _KEPT_ROWS = 96
 # Below this many rows each packed element is used too seldom.
@@ -73,8 +79,9 @@ def choose_blocks(kernel: RowKernel, shape: MatmulShape, lanes: int) -> MatmulBl
     partials = _partials(kernel, shape)
     in_loop = _epilogue_cost(kernel, shape) > _INLINE_OPS
     has_epilogue = partials is None or not _stores_sums(kernel, shape)
-    packs_columns = _packs_columns(kernel, shape, rows, columns, element)
-    packs_rows = not shape.row_factor.is_plain
+    block_columns = min(columns, _BLOCK_VECTORS * lanes)
+    packs_columns = _packs_columns(kernel, shape, rows, block_columns, element)
+    packs_rows = _packs_rows(kernel, shape, height, vectors, element)
 
     nanoseconds = rows * vectors * products * _NANOSECONDS_PER_STEP
     total = nanoseconds * math.prod([bands[k].extent for k in shape.outer])
@@ -135,10 +142,41 @@ def _height(kernel: RowKernel, rows: int, width: int) -> int:
 
 
 def _packs_columns(kernel: RowKernel, shape: MatmulShape, rows: int, columns: int, element: int) -> bool:
-    factor, band = shape.column_factor, kernel.row_bands[shape.columns]
+    """Whether the columns' factor is packed: if it has to be computed or turned round, or is used often enough and
+    would not stay in the second-level cache where it is."""
+    factor, band, target = shape.column_factor, kernel.row_bands[shape.columns], kernel.target
     if not factor.is_plain or factor.step(band) != 1:
         return True
-    return rows >= _ROWS_TO_PACK and shape.products.extent * columns * element > kernel.target.l2_bytes // 2
+    if rows < _ROWS_TO_PACK:
+        return False
+    products = shape.products.extent
+    step = factor.step(shape.products)
+    evicted = step is None or _collide(step * element, products, target.l2_bytes)
+    return evicted or products * columns * element > _SHARE_OF_L2 * target.l2_bytes
+
+
+def _packs_rows(kernel: RowKernel, shape: MatmulShape, height: int, vectors: int, element: int) -> bool:
+    """Whether the rows are packed: if they have to be computed, or would push one another out of the first-level cache
+    while the panels are gone through."""
+    factor, target = shape.row_factor, kernel.target
+    if not factor.is_plain:
+        return True
+    if shape.rows is None or vectors < _VECTORS_TO_PACK:
+        return False
+    products = shape.products.extent
+    along, across = factor.step(shape.products), factor.step(kernel.row_bands[shape.rows])
+    if along is None or across is None:
+        return True
+    if along == 1:
+        return _collide(across * element, height, target.l1_bytes)
+    return _collide(along * element, products, target.l2_bytes)
+
+
+def _collide(step: int, count: int, cache_bytes: int) -> bool:
+    """Whether `count` lines, `step` bytes apart, are more than the ways of the sets that they fall into."""
+    span = cache_bytes // _WAYS
+    sets = min(span // math.gcd(abs(step), span), span // 64)
+    return step != 0 and count > sets * _WAYS
 
 
 def _partials(kernel: RowKernel, shape: MatmulShape) -> ResultStore | None:

@@ -30,6 +30,10 @@ class _Source:
     def bind_product(self, scope: LaneScope, first: Dim, at: Dim, pattern=0) -> None:
         scope.bind(self.products.syms, Lanes(self.builder.add(first, at), pattern))
 
+    def bind_rows(self, scope: LaneScope, row: Dim, pattern=0) -> None:
+        if self.shape.rows is not None:
+            scope.bind(self.bands[self.shape.rows].syms, Lanes(row, pattern))
+
     def parts(self, columns: Range, step: int) -> list[tuple[Dim, Dim, int, int]]:
         """(begin, end, step, valid columns of a step) of the loops over a range of columns; the last one runs once, in
         the workgroup that has the last columns."""
@@ -145,14 +149,13 @@ class RowsInPlace(_Source):
     def element(self, scope: LaneScope, row: Dim, number: int, first: Dim, at: Dim) -> Value:
         """Element first + at of row number `number` of the strip."""
         here = scope.copy(1)
-        if self.shape.rows is not None:
-            here.bind(self.bands[self.shape.rows].syms, Lanes(row, number))
+        self.bind_rows(here, row, number)
         self.bind_product(here, first, at)
         return self.shape.row_factor.at(Evaluator(self.context, here))
 
 
 class PackedRows(_Source):
-    """A few rows; each lies contiguous along the products."""
+    """A few rows, each contiguous along the products."""
 
     def __init__(self, kernel: RowKernel, shape: MatmulShape, blocks: MatmulBlocks, lanes: int):
         super().__init__(kernel, shape, blocks, lanes)
@@ -168,8 +171,7 @@ class PackedRows(_Source):
             mask = None if whole else builder.lane_mask(lanes, builder.sub(count, product.index))
             for number in range(height):
                 here = scope.copy(lanes, mask)
-                if self.shape.rows is not None:
-                    here.bind(self.bands[self.shape.rows].syms, Lanes(row, number))
+                self.bind_rows(here, row, number)
                 self.bind_product(here, first, product.index, tuple(range(lanes)))
                 value = self.shape.row_factor.at(Evaluator(self.context, here), lanes)
                 builder.store(value, self._buffer, product.index, number * self._length)
@@ -178,8 +180,32 @@ class PackedRows(_Source):
         return self.builder.load(self._buffer, at, number * self._length, 1)
 
 
+class PackedTransposedRows(_Source):
+    """A few rows side by side: those of one product after those of the one before."""
+
+    def __init__(self, kernel: RowKernel, shape: MatmulShape, blocks: MatmulBlocks, lanes: int):
+        super().__init__(kernel, shape, blocks, lanes)
+        self._width = math.ceil(blocks.height / lanes) * lanes
+        self._buffer: Buffer = self.builder.local("rows", shape.reducer.state_elem, self._width * blocks.depth)
+
+    def fill(self, scope: LaneScope, row: Dim, height: int, first: Dim, count: Dim) -> None:
+        builder, lanes = self.builder, self.lanes
+        with builder.for_(0, count, 1, covered=True) as product:
+            base = builder.mul(product.index, self._width)
+            for offset in range(0, height, lanes):
+                mask = builder.lane_mask(lanes, height - offset) if height - offset < lanes else None
+                here = scope.copy(lanes, mask)
+                self.bind_rows(here, row, tuple(range(offset, offset + lanes)))
+                self.bind_product(here, first, product.index)
+                value = self.shape.row_factor.at(Evaluator(self.context, here), lanes)
+                builder.store(value, self._buffer, base, offset)
+
+    def element(self, scope: LaneScope, row: Dim, number: int, first: Dim, at: Dim) -> Value:
+        return self.builder.load(self._buffer, self.builder.mul(at, self._width), number, 1)
+
+
 ColumnSource = ColumnsInPlace | PackedColumns
-RowSource = RowsInPlace | PackedRows
+RowSource = RowsInPlace | PackedRows | PackedTransposedRows
 
 
 def column_source(kernel: RowKernel, shape: MatmulShape, blocks: MatmulBlocks, lanes: int) -> ColumnSource:
@@ -188,5 +214,8 @@ def column_source(kernel: RowKernel, shape: MatmulShape, blocks: MatmulBlocks, l
 
 
 def row_source(kernel: RowKernel, shape: MatmulShape, blocks: MatmulBlocks, lanes: int) -> RowSource:
-    kind = PackedRows if blocks.packs_rows else RowsInPlace
+    if not blocks.packs_rows:
+        return RowsInPlace(kernel, shape, blocks, lanes)
+    across = shape.rows is not None and shape.row_factor.step(kernel.row_bands[shape.rows]) == 1
+    kind = PackedTransposedRows if across and shape.row_factor.step(shape.products) != 1 else PackedRows
     return kind(kernel, shape, blocks, lanes)
