@@ -105,8 +105,7 @@ class ForwardInvariantIterArgs(RewritePattern):
 
 
 def _only_yielded(value: Value) -> bool:
-    users = value.users
-    return len(users) == 1 and users[0].name == "scf.yield"
+    return value.has_one_use and value.users[0].name == "scf.yield"
 
 
 class DropUnusedIterArgs(RewritePattern):

@@ -75,6 +75,20 @@ def test_carried_value_that_does_not_change_is_dropped():
     assert "arith.addf %arg4, %arg1" in text
 
 
+def test_carried_value_that_is_handed_on_twice():
+    text = _simplified("""
+    func.func @f(%a: f32, %b: f32, %n: index) -> f32 {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %a, %y = %b) -> (f32, f32) {
+        scf.yield %x, %x : f32, f32
+      }
+      return %r#1 : f32
+    }""")
+    assert "iter_args(%arg4 = %arg1) -> (f32)" in text
+    assert "scf.yield %arg0 : f32" in text
+
+
 def test_while_that_is_false_runs_its_condition_once():
     text = _simplified("""
     func.func @f(%a: i32) -> i32 {
