@@ -11,38 +11,54 @@ After:  no op folds, no canonicalization pattern of an op in it applies, no pure
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pyiree.compiler.ir import registry
 from pyiree.compiler.ir.core import Operation
 from pyiree.compiler.ir.dce import erase_unreachable_blocks
 from pyiree.compiler.ir.passes import PassContext, register_pass
-from pyiree.compiler.ir.rewrite import RewritePattern, apply_patterns_greedily
+from pyiree.compiler.ir.rewrite import PatternSet, RewritePattern, apply_patterns_greedily
 
 
 @register_pass("canonicalize", on=None)
 def canonicalize(op: Operation, context: PassContext) -> None:
     """Folds and rewrites inside `op`."""
     _drop_unreachable(op)
-    patterns = canonicalization_patterns(op)
-    apply_patterns_greedily(op, patterns)
+    apply_patterns_greedily(op, _pattern_set(op))
     # A block that is gone may leave another with a single way in.
     while _drop_unreachable(op):
-        apply_patterns_greedily(op, patterns)
+        apply_patterns_greedily(op, _pattern_set(op))
 
 
 def _drop_unreachable(op: Operation) -> bool:
     found = False
-    for nested in op.walk():
+    for nested in (op, *op.nested_ops()):
         for region in nested.regions:
-            found = erase_unreachable_blocks(region) or found
+            if len(region.blocks) > 1:
+                found = erase_unreachable_blocks(region) or found
     return found
 
 
-def canonicalization_patterns(root: Operation) -> list[RewritePattern]:
-    """The patterns of all op classes of the dialects that occur inside `root`.
+#: The patterns by the dialects that are there, until a class of ops is added.
+_pattern_sets: dict[tuple[int, frozenset[str]], PatternSet] = {}
+
+
+def _pattern_set(root: Operation) -> PatternSet:
+    """The patterns of all op classes of the dialects that occur in `root`."""
+    names = {op.name for op in root.nested_ops()}
+    dialects = frozenset([name.partition(".")[0] for name in (root.name, *names)])
+    key = (registry.operation_count(), dialects)
+    found = _pattern_sets.get(key)
+    if found is None:
+        found = _pattern_sets[key] = PatternSet(_patterns_of(dialects))
+    return found
+
+
+def _patterns_of(dialects: Iterable[str]) -> list[RewritePattern]:
+    """The patterns of all op classes of some dialects.
 
     A pattern that doesn't say which ops it is for is for ops of the class that lists it.
     """
-    dialects = {op.name.partition(".")[0] for op in root.walk()}
     patterns: dict[tuple, RewritePattern] = {}
     for cls in registry.operations_of(dialects):
         for pattern in getattr(cls, "canonicalize_patterns", ()):

@@ -25,7 +25,28 @@ def cse(op: Operation, context: PassContext) -> None:
     """Merges equal pure ops inside `op`."""
     dominance = Dominance()
     for region in op.regions:
-        _region(region, {}, dominance)
+        _region(region, _Known(), dominance)
+
+
+class _Known:
+    """The ops that hold where the pass is, by key. A scope is left by taking back what it added, because to copy the
+    table for each region would take quadratic time."""
+
+    def __init__(self) -> None:
+        self.ops: dict[tuple, Operation] = {}
+        self.added: list[tuple[tuple, Operation | None]] = []
+
+    def add(self, key: tuple, op: Operation) -> None:
+        self.added.append((key, self.ops.get(key)))
+        self.ops[key] = op
+
+    def leave(self, start: int) -> None:
+        for key, before in reversed(self.added[start:]):
+            if before is None:
+                del self.ops[key]
+            else:
+                self.ops[key] = before
+        del self.added[start:]
 
 
 def _key(op: Operation) -> tuple:
@@ -50,34 +71,50 @@ def _same_regions(left: Operation, right: Operation) -> bool:
     return all(comparison.regions(a, b) for a, b in zip(left.regions, right.regions))
 
 
-def _region(region: Region, known: dict[tuple, Operation], dominance: Dominance) -> None:
+def _region(region: Region, known: _Known, dominance: Dominance) -> None:
     parent = region.parent_op
     if parent is not None and (IsolatedFromAbove in parent.traits or GraphRegion in parent.traits):
-        known = {}
+        known = _Known()
+    start = len(known.added)
     if len(region.blocks) == 1:
-        _block(region.blocks[0], dict(known) if known else {}, dominance)
-        return
-    # Along the dominator tree: what a block knows holds in the blocks that it dominates.
-    tables: dict[Block, dict[tuple, Operation]] = {}
-    for block in reverse_post_order(region):
+        _block(region.blocks[0], known, dominance)
+    elif region.blocks:
+        _dominator_tree(region, known, dominance)
+    known.leave(start)
+
+
+def _dominator_tree(region: Region, known: _Known, dominance: Dominance) -> None:
+    """What a block knows holds in the blocks that it dominates."""
+    below: dict[Block, list[Block]] = {}
+    order = reverse_post_order(region)
+    for block in order:
         above = dominance.immediate_dominator(block)
-        table = dict(tables[above] if above is not None else known)
-        tables[block] = table
-        _block(block, table, dominance)
+        if above is not None:
+            below.setdefault(above, []).append(block)
+    # A number on the stack is where the scope of a block began that is done with, all blocks below it included.
+    stack: list[Block | int] = [order[0]]
+    while stack:
+        place = stack.pop()
+        if isinstance(place, int):
+            known.leave(place)
+            continue
+        stack.append(len(known.added))
+        stack += reversed(below.get(place, ()))
+        _block(place, known, dominance)
 
 
-def _block(block: Block, known: dict[tuple, Operation], dominance: Dominance) -> None:
+def _block(block: Block, known: _Known, dominance: Dominance) -> None:
     for op in block.ops:
         if is_dead(op):
             op.erase()
             continue
         if op._results and is_pure(op):
             key = _key(op)
-            twin = known.get(key)
+            twin = known.ops.get(key)
             if twin is not None and (not op.regions or _same_regions(twin, op)):
                 op.replace_all_uses_with(twin)
                 op.erase()
                 continue
-            known[key] = op
+            known.add(key, op)
         for region in op.regions:
             _region(region, known, dominance)

@@ -114,6 +114,11 @@ def operations_of(dialects: Iterable[str]) -> list[type]:
     return [cls for name, cls in _operations.items() if name.partition(".")[0] in wanted]
 
 
+def operation_count() -> int:
+    """How many op classes there are; while it stays, `operations_of` gives the same."""
+    return len(_operations)
+
+
 def _announce(table: dict[str, type], name: str, cls: type, what: str) -> None:
     known = table.get(name)
     if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):

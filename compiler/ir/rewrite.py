@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 from pyiree.compiler.ir import registry
 from pyiree.compiler.ir.attributes import Attribute
 from pyiree.compiler.ir.builder import Builder
-from pyiree.compiler.ir.core import Block, Operation, Value
+from pyiree.compiler.ir.core import Block, Operation, OpResult, Value
 from pyiree.compiler.ir.diagnostics import CompileError
-from pyiree.compiler.ir.effects import is_dead
+from pyiree.compiler.ir.effects import ALWAYS, has_removable_regions, removal_rule
 from pyiree.compiler.ir.location import Location
 from pyiree.compiler.ir.traits import Commutative, ConstantLike
 from pyiree.compiler.ir.types import Type
@@ -120,8 +120,10 @@ def _patterns_by_class(patterns: Iterable[RewritePattern]) -> Callable[[type], l
 
 def constant_value(value: Value) -> Attribute | None:
     """The attribute of a constant that defines `value`, or None."""
-    op = value.defining_op
-    return op.properties.get("value") if op is not None and ConstantLike in op.traits else None
+    if value.__class__ is not OpResult:
+        return None
+    op = value.op  # type: ignore[attr-defined]
+    return op.properties.get("value") if ConstantLike in op.traits else None
 
 
 def materialize_constant(
@@ -146,12 +148,37 @@ def fold(op: Any) -> list[Value | Attribute] | None:
     return list(folded) if isinstance(folded, list | tuple) else [folded]
 
 
+class _Handling:
+    """What the greedy driver does with the ops of a class, looked up once."""
+
+    __slots__ = ("commutes", "folds", "patterns", "removal")
+
+    def __init__(self, cls: Any, patterns: list[RewritePattern]) -> None:
+        self.removal = removal_rule(cls.traits)
+        self.folds = hasattr(cls, "fold") and ConstantLike not in cls.traits
+        self.commutes = Commutative in cls.traits
+        self.patterns = patterns
+
+
+class PatternSet:
+    """Patterns with what is known about them by op class; worth keeping where they are applied again and again."""
+
+    def __init__(self, patterns: Iterable[RewritePattern]) -> None:
+        self._patterns_for = _patterns_by_class(patterns)
+        self._handling: dict[type, _Handling] = {}
+
+    def handling(self, cls: type) -> _Handling:
+        """What the driver does with ops of a class."""
+        found = self._handling.get(cls)
+        if found is None:
+            found = self._handling[cls] = _Handling(cls, self._patterns_for(cls))
+        return found
+
+
 class _GreedyDriver:
-    def __init__(
-        self, root: Operation, patterns: Iterable[RewritePattern], folding: bool, max_rewrites: int | None
-    ) -> None:
+    def __init__(self, root: Operation, patterns: PatternSet, folding: bool, max_rewrites: int | None) -> None:
         self.root = root
-        self.patterns_for = _patterns_by_class(patterns)
+        self.handling = patterns.handling
         self.folding = folding
         self.worklist: list[Operation] = []
         self.queued: set[Operation] = set()
@@ -192,11 +219,11 @@ class _GreedyDriver:
     # The loop.
 
     def run(self) -> bool:
-        initial = [op for region in self.root.regions for op in region.walk()]
+        initial = self.root.nested_ops()
         # The list is popped from its end, so definitions come before their users.
         self.worklist = initial[::-1]
         self.queued = set(initial)
-        worklist, queued, rewriter = self.worklist, self.queued, self.rewriter
+        worklist, queued, rewriter, handling = self.worklist, self.queued, self.rewriter, self.handling
         budget = self.max_rewrites if self.max_rewrites is not None else 1000 + 200 * len(initial)
         while worklist:
             op = worklist.pop()
@@ -205,14 +232,15 @@ class _GreedyDriver:
             queued.discard(op)
             if op.block is None:
                 continue
-            if is_dead(op):
+            known = handling(op.__class__)
+            if known.removal and _is_unused(op) and (known.removal == ALWAYS or has_removable_regions(op)):
                 rewriter.erase_op(op)
                 self.changed = True
                 continue
-            if self.folding and self.try_fold(op):
+            if self.folding and (known.folds or known.commutes) and self.try_fold(op, known.commutes):
                 self.changed = True
                 continue
-            for pattern in self.patterns_for(op.__class__):
+            for pattern in known.patterns:
                 rewriter.block, rewriter.anchor, rewriter.location = op.block, op, op.location
                 if pattern.match_and_rewrite(op, rewriter):
                     self.changed = True
@@ -227,8 +255,8 @@ class _GreedyDriver:
                     break
         return self.changed
 
-    def try_fold(self, op: Operation) -> bool:
-        if self.commute(op):
+    def try_fold(self, op: Operation, commutes: bool) -> bool:
+        if commutes and self.commute(op):
             self.changed = True
         folded = fold(op)
         if folded is None:
@@ -251,7 +279,7 @@ class _GreedyDriver:
 
     def commute(self, op: Operation) -> bool:
         """Constants of a commutative op go to its right end, so that patterns look there only."""
-        if Commutative not in op.traits or len(op._operands) != 2:
+        if len(op._operands) != 2:
             return False
         lhs, rhs = op._operands
         if constant_value(lhs) is None or constant_value(rhs) is not None:
@@ -277,14 +305,23 @@ class _GreedyDriver:
         return made._results[0]
 
 
+def _is_unused(op: Operation) -> bool:
+    for result in op._results:
+        if result._uses:
+            return False
+    return True
+
+
 def apply_patterns_greedily(
     root: Operation,
-    patterns: Iterable[RewritePattern] = (),
+    patterns: PatternSet | Iterable[RewritePattern] = (),
     *,
     fold: bool = True,
     max_rewrites: int | None = None,
 ) -> bool:
     """Applies patterns, folds and removal of dead ops inside `root` until nothing changes; True if anything did."""
+    if not isinstance(patterns, PatternSet):
+        patterns = PatternSet(patterns)
     return _GreedyDriver(root, patterns, fold, max_rewrites).run()
 
 
@@ -313,7 +350,7 @@ def walk_and_apply(root: Operation, patterns: Iterable[RewritePattern]) -> bool:
     erased = _ErasedOps()
     rewriter = PatternRewriter(erased)
     changed = False
-    for op in [op for region in root.regions for op in region.walk()]:
+    for op in root.nested_ops():
         for pattern in patterns_for(op.__class__):
             if op in erased.ops:
                 break
