@@ -306,7 +306,7 @@ class _GreedyDriver:
 
 
 def _is_unused(op: Operation) -> bool:
-    for result in op._results:
+    for result in op._results:  # noqa: SIM110 (asked for each op at each visit)
         if result._uses:
             return False
     return True
