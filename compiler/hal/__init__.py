@@ -15,5 +15,7 @@ register_passes(
         "iree-hal-materialize-resource-caches": "pyiree.compiler.hal.materialize_executables",
         "iree-hal-outline-memoize-regions": "pyiree.compiler.hal.outline_memoize_regions",
         "iree-hal-serialize-all-executables": "pyiree.compiler.hal.serialize_executables",
+        "iree-util-simplify-global-accesses": "pyiree.compiler.hal.simplify_global_accesses",
+        "iree-hal-verify": "pyiree.compiler.hal.verify_hal",
     }
 )

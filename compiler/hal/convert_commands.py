@@ -8,7 +8,8 @@
         bindings([(%r : !hal.buffer)[%c0, %n]])
 
 Resources of a region are binding slots of its command buffer, in order. A region that depends on nothing but constants
-is recorded once (`hal.device.memoize`); any other is recorded, for one use, where it stands.
+is recorded once (`hal.device.memoize`); one in a loop that depends on nothing of the loop, once before the loop; any
+other, for one use, where it stands.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 from pyiree.compiler.dialects.hal import CommandBufferType, ExecutableType
 from pyiree.compiler.hal.bits import COMMAND_BUFFER_MODE, COMMAND_CATEGORY, EXECUTION_STAGE
 from pyiree.compiler.hal.device_values import Conversion, awaited, constant, new_fence
+from pyiree.compiler.hal.loop_invariants import place_before_loop
 from pyiree.compiler.hal.ops_command_buffer import (
     CommandBufferCopyBufferOp,
     CommandBufferCreateOp,
@@ -42,28 +44,39 @@ from pyiree.compiler.stream import ops as stream
 
 _BEFORE = EXECUTION_STAGE["Dispatch"] | EXECUTION_STAGE["Transfer"] | EXECUTION_STAGE["CommandRetire"]
 _AFTER = EXECUTION_STAGE["CommandIssue"] | EXECUTION_STAGE["Dispatch"] | EXECUTION_STAGE["Transfer"]
+_REUSABLE = 0
+#: What says something about memory, and needs no command.
+_WITHOUT_EFFECT = (stream.YieldOp, stream.CmdDiscardOp, stream.CmdFlushOp, stream.CmdInvalidateOp)
 _CATEGORIES = COMMAND_CATEGORY["Transfer"] | COMMAND_CATEGORY["Dispatch"]
 
 
 def _execute(op: stream.CmdExecuteOp, conversion: Conversion) -> None:
     b = Builder.before(op)
     device, queue = conversion.device(b, op), conversion.queue(b, op)
-    if _is_constant(op):
-        commands = _memoize(op, conversion, b, device, queue)
-    else:
-        commands = _Recording(op, conversion, b, device, queue, {}, COMMAND_BUFFER_MODE["OneShot"]).record()
+    commands = _commands(op, conversion, b, device, queue)
     wait = awaited(b, op.await_timepoint)
     fence = new_fence(b, device)
     zero = constant(b, 0)
     resources = list(op.resource_operands)
-    b.insert(
-        DeviceQueueExecuteIndirectOp(
-            device, queue, wait, fence, commands, resources, [zero] * len(resources),
-            list(op.resource_operand_sizes), 0,
-        )  # fmt: skip
+    submit = DeviceQueueExecuteIndirectOp(
+        device, queue, wait, fence, commands, resources, [zero] * len(resources), list(op.resource_operand_sizes), 0
     )
+    b.insert(submit)
     op.replace_all_uses_with([fence])
     op.erase()
+
+
+def _commands(op: stream.CmdExecuteOp, conversion: Conversion, b: Builder, device: Value, queue: Value) -> Value:
+    """The command buffer of a region: recorded as early, and used as often, as what it depends on allows."""
+    values = _outer_values(op)
+    if not op.once:
+        if all(_is_constant(v) for v in values):
+            return _memoize(op, conversion, b, device, queue, values)
+        place = place_before_loop(op, values)
+        if place is not None:
+            there, its_queue = conversion.device(place, op), conversion.queue(place, op)
+            return _Recording(op, conversion, place, there, its_queue, {}, _REUSABLE).record()
+    return _Recording(op, conversion, b, device, queue, {}, COMMAND_BUFFER_MODE["OneShot"]).record()
 
 
 def _outer_values(op: stream.CmdExecuteOp) -> list[Value]:
@@ -81,26 +94,31 @@ def _outer_values(op: stream.CmdExecuteOp) -> list[Value]:
     return list(found)
 
 
-def _is_constant(op: stream.CmdExecuteOp) -> bool:
-    return not op.once and all(_is_constant_value(v) for v in _outer_values(op))
-
-
-def _is_constant_value(value: Value) -> bool:
+def _is_constant(value: Value) -> bool:
     owner = value.defining_op
     return owner is not None and owner.name == "arith.constant"
 
 
-def _memoize(op: stream.CmdExecuteOp, conversion: Conversion, b: Builder, device: Value, queue: Value) -> Value:
+def _memoize(
+    op: stream.CmdExecuteOp, conversion: Conversion, b: Builder, device: Value, queue: Value, values: list[Value]
+) -> Value:
     body = Block()
     inner = Builder.at_end(body, op.location)
     mapping: dict[Value, Value] = {}
-    for value in _outer_values(op):
+    for value in values:
         copy = inner.insert(value.defining_op.clone())  # type: ignore[union-attr]
         mapping[value] = copy.result
     own_device, own_queue = conversion.device(inner, op), conversion.queue(inner, op)
-    commands = _Recording(op, conversion, inner, own_device, own_queue, mapping, 0).record()
+    commands = _Recording(op, conversion, inner, own_device, own_queue, mapping, _REUSABLE).record()
     inner.insert(ReturnOp([commands]))
     return b.insert(DeviceMemoizeOp(device, queue, body, results=[CommandBufferType()])).results[0]
+
+
+def _is_recorded(command: Operation) -> bool:
+    """Whether a command does anything on the device."""
+    if isinstance(command, stream.CmdSerialOp | stream.CmdConcurrentOp):
+        return any(_is_recorded(c) for c in command.body.entry.ops)
+    return not isinstance(command, _WITHOUT_EFFECT)
 
 
 class _Recording:
@@ -138,63 +156,45 @@ class _Recording:
         return self.mapping.get(value, value)
 
     def _serial(self, block: Block) -> None:
-        """Commands one after the other, each behind a barrier."""
-        for command in block.ops:
-            if self._record(command):
-                self._barrier()
+        """Commands one after the other, a barrier between each two."""
+        for number, command in enumerate([c for c in block.ops if _is_recorded(c)]):
+            if number:
+                self.builder.insert(CommandBufferExecutionBarrierOp(self.commands, _BEFORE, _AFTER, 0))
+            self._record(command)
 
-    def _barrier(self) -> None:
-        self.builder.insert(CommandBufferExecutionBarrierOp(self.commands, _BEFORE, _AFTER, 0))
-
-    def _record(self, command: Operation) -> bool:
-        record: Callable[[Any], bool] | None = getattr(self, f"_record_{command.name.rpartition('.')[2]}", None)
+    def _record(self, command: Operation) -> None:
+        record: Callable[[Any], None] | None = getattr(self, f"_record_{command.name.rpartition('.')[2]}", None)
         if record is None:
             raise CompileError(f"'{command.name}' cannot be recorded into a command buffer", command.location)
-        return record(command)
+        record(command)
 
-    def _record_yield(self, command: stream.YieldOp) -> bool:
-        return False
-
-    def _record_discard(self, command: stream.CmdDiscardOp) -> bool:
-        return False
-
-    def _record_flush(self, command: stream.CmdFlushOp) -> bool:
-        return False
-
-    def _record_invalidate(self, command: stream.CmdInvalidateOp) -> bool:
-        return False
-
-    def _record_serial(self, command: stream.CmdSerialOp) -> bool:
+    def _record_serial(self, command: stream.CmdSerialOp) -> None:
         self._serial(command.body.entry)
-        return False
 
-    def _record_concurrent(self, command: stream.CmdConcurrentOp) -> bool:
+    def _record_concurrent(self, command: stream.CmdConcurrentOp) -> None:
         """Commands that need no order; a serial part of them keeps its own."""
-        recorded = [self._record(c) for c in command.body.entry.ops]
-        return any(recorded)
+        for nested in command.body.entry.ops:
+            if _is_recorded(nested):
+                self._record(nested)
 
-    def _record_fill(self, command: stream.CmdFillOp) -> bool:
+    def _record_fill(self, command: stream.CmdFillOp) -> None:
         pattern = self._value(command.value)
         if bit_width(pattern.type) > 32 or pattern.type not in (i8, i16, i32):
             raise CompileError(f"a fill pattern must be i8, i16 or i32, not {pattern.type}", command.location)
-        self.builder.insert(
-            CommandBufferFillBufferOp(
-                self.commands, self._value(command.target), self._value(command.target_offset),
-                self._value(command.target_length), pattern, 0,
-            )  # fmt: skip
-        )
-        return True
+        fill = CommandBufferFillBufferOp(
+            self.commands, self._value(command.target), self._value(command.target_offset),
+            self._value(command.target_length), pattern, 0,
+        )  # fmt: skip
+        self.builder.insert(fill)
 
-    def _record_copy(self, command: stream.CmdCopyOp) -> bool:
-        self.builder.insert(
-            CommandBufferCopyBufferOp(
-                self.commands, self._value(command.source), self._value(command.source_offset),
-                self._value(command.target), self._value(command.target_offset), self._value(command.length), 0,
-            )  # fmt: skip
-        )
-        return True
+    def _record_copy(self, command: stream.CmdCopyOp) -> None:
+        copy = CommandBufferCopyBufferOp(
+            self.commands, self._value(command.source), self._value(command.source_offset),
+            self._value(command.target), self._value(command.target_offset), self._value(command.length), 0,
+        )  # fmt: skip
+        self.builder.insert(copy)
 
-    def _record_dispatch(self, command: stream.CmdDispatchOp) -> bool:
+    def _record_dispatch(self, command: stream.CmdDispatchOp) -> None:
         b = self.builder
         if len(command.entry_points) != 1:
             raise CompileError("a dispatch with a choice of entry points cannot be recorded", command.location)
@@ -205,16 +205,14 @@ class _Recording:
             executable = self.executables[entry.root] = b.insert(lookup).result
         function = b.insert(ExecutableLookupFunctionOp(executable, entry, result=i64)).result
         counts = self._workgroups(entry, [self._value(w) for w in command.workload])
-        b.insert(
-            CommandBufferDispatchOp(
-                self.commands, executable, function, *counts,
-                [self._value(v) for v in command.uniform_operands],
-                [self._value(v) for v in command.resources],
-                [self._value(v) for v in command.resource_offsets],
-                [self._value(v) for v in command.resource_lengths], 0,
-            )  # fmt: skip
-        )
-        return True
+        dispatch = CommandBufferDispatchOp(
+            self.commands, executable, function, *counts,
+            [self._value(v) for v in command.uniform_operands],
+            [self._value(v) for v in command.resources],
+            [self._value(v) for v in command.resource_offsets],
+            [self._value(v) for v in command.resource_lengths], 0,
+        )  # fmt: skip
+        b.insert(dispatch)
 
     def _workgroups(self, entry: Any, workload: list[Value]) -> list[Value]:
         """The count region of the export, inlined."""

@@ -10,6 +10,7 @@ After:  util.func private @__main_memoize_0_apply() -> !hal.command_buffer { …
 from __future__ import annotations
 
 from pyiree.compiler.dialects.builtin import ModuleOp
+from pyiree.compiler.dialects.hal import DeviceType, ExecutableType
 from pyiree.compiler.dialects.util import (
     CallOp,
     FuncOp,
@@ -46,18 +47,19 @@ def _outline(region: DeviceMemoizeOp, func: FuncOp, symbols: SymbolTable, name: 
     types = list(region.result_types)
     apply = FuncOp.create(f"{name}_apply", [], types, "private", location)
     body = apply.entry_block
-    _copy_outer_values(region)
+    _Copies(region).run()
     for op in list(region.body.entry.ops):
         op.move_to_end(body)
     end = body.terminator
     Builder.before(end).insert(ReturnOp(end.operands, location=location))
     end.erase()
-    place = Builder.before(func, location)
-    symbols.insert(apply, before=func)
+    first_use = _behind_devices(func)
+    place = Builder.before(first_use, location)
+    symbols.insert(apply, before=first_use)
     names = []
     for i, type in enumerate(types):
         result = GlobalOp(sym_visibility="private", sym_name=f"{name}_result_{i}", type=type, location=location)
-        names.append(symbols.insert(result, before=func))
+        names.append(symbols.insert(result, before=first_use))
     setup = Block()
     b = Builder.at_end(setup, location)
     call = b.insert(CallOp(callee=apply.sym_name, operands=[], results=types))
@@ -71,26 +73,55 @@ def _outline(region: DeviceMemoizeOp, func: FuncOp, symbols: SymbolTable, name: 
     region.erase()
 
 
-def _copy_outer_values(region: DeviceMemoizeOp) -> None:
-    """Constants and immutable globals that the region reads from outside are copied into it."""
-    b = Builder.at_start(region.body.entry, region.location)
-    copies: dict[Value, Value] = {}
-    for op in list(region.body.entry.ops):
-        for i, operand in enumerate(op.operands):
-            owner = operand.defining_op
-            if owner is not None and region.is_ancestor_of(owner):
-                continue
-            if operand not in copies:
-                if owner is None or not _is_always_the_same(owner):
-                    raise CompileError("a memoize region reads values that change", op.location)
-                copies[operand] = b.insert(owner.clone()).result
-            op.set_operand(i, copies[operand])
+def _behind_devices(func: FuncOp) -> Operation:
+    """The function, or the place behind the devices and executables that are made after it in the module."""
+    place: Operation = func
+    following: Operation | None = func
+    while following is not None:
+        if isinstance(following, GlobalOp) and isinstance(following.type, DeviceType | ExecutableType):
+            last = following.next_op if isinstance(following.next_op, InitializerOp) else following
+            place = last.next_op or last
+        following = following.next_op
+    return place
+
+
+class _Copies:
+    """Copies of what a region reads from outside: constants, immutable globals, and what is computed from them."""
+
+    def __init__(self, region: DeviceMemoizeOp) -> None:
+        self.region = region
+        self.builder = Builder.at_start(region.body.entry, region.location)
+        self.copies: dict[Value, Value] = {}
+
+    def run(self) -> None:
+        """Makes the region read nothing of the outside."""
+        for op in list(self.region.body.entry.ops):
+            for i, operand in enumerate(op.operands):
+                if self._is_outside(operand):
+                    op.set_operand(i, self._copy(operand, op))
+
+    def _is_outside(self, value: Value) -> bool:
+        owner = value.defining_op
+        return owner is None or not self.region.is_ancestor_of(owner)
+
+    def _copy(self, value: Value, reader: Operation) -> Value:
+        found = self.copies.get(value)
+        if found is None:
+            owner = value.defining_op
+            if owner is None or not _is_always_the_same(owner):
+                raise CompileError("a memoize region reads a value that changes", reader.location)
+            for operand in owner.operands:
+                self._copy(operand, reader)
+            self.builder.insert(owner.clone(self.copies))
+            found = self.copies[value]
+        return found
 
 
 def _is_always_the_same(op: Operation) -> bool:
+    """Whether an op gives the same for the same operands, whenever it runs."""
     if isinstance(op, GlobalLoadOp):
         return op.is_immutable
-    return is_pure(op) and not op.operands and not op.regions and len(op.results) == 1
+    return is_pure(op) and not op.regions
 
 
 def _inline(region: DeviceMemoizeOp) -> None:
