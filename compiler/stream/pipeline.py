@@ -41,14 +41,12 @@ CMD_PASSES = (
     "iree-stream-schedule-allocation",
     "iree-stream-pack-constants",
     "iree-stream-layout-slices",
-    "canonicalize",
     # Views become offsets, so that a region captures each piece of memory once.
     "iree-util-propagate-subranges",
     "canonicalize",
     "cse",
     # Loops allocate once, in front.
     "pyiree-stream-hoist-loop-allocations",
-    "canonicalize",
     # Memory is given back after its last use, and taken again.
     "iree-stream-automatic-reference-counting",
     "iree-stream-verify-lowering-to-cmd",
