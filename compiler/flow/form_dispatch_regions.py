@@ -11,30 +11,39 @@ After:  each group of tensor ops stands in a `flow.dispatch.region`; a region's 
 
 Ops are visited from the last to the first, so that consumers come before producers: an op joins the group that reads
 it if the fusion model accepts it; an op with several readers joins one of them, its value becoming one more result,
-unless that would make two groups wait for each other. Cheap values without inputs are copied into each reader.
+unless that would make two groups wait for each other. Cheap values without inputs are copied into each reader. At the
+end groups over equal domains that read the same, or that are small, become one.
 """
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 
-from pyiree.compiler.dialects.arith import ConstantOp
-from pyiree.compiler.flow.fusion_model import CHEAP, VIEWS, FusionGroup, cost_of, element_count, kind_of
+from pyiree.compiler.flow.block_order import sort_block
+from pyiree.compiler.flow.fusion_model import CHEAP, FusionGroup
 from pyiree.compiler.flow.host_tensor_ops import stays_on_host
+from pyiree.compiler.flow.op_kinds import (
+    ELEMENTWISE,
+    RESHAPES,
+    VIEW,
+    VIEWS,
+    cost_of,
+    elements_of,
+    is_copied,
+    kind_of,
+)
 from pyiree.compiler.flow.ops import DispatchRegionOp, ReturnOp
+from pyiree.compiler.flow.reachability import Reachability
 from pyiree.compiler.flow.values import dynamic_dims
 from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import Block, Operation, Value
-from pyiree.compiler.ir.dense import DenseElementsAttr
-from pyiree.compiler.ir.diagnostics import CompileError
 from pyiree.compiler.ir.effects import is_pure
 from pyiree.compiler.ir.location import fuse_locations
 from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.ir.types import TensorType
 
-_SEARCH_LIMIT = 2000
-_RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
+#: How many groups of the same form one more is compared with.
+_SIBLINGS = 8
 
 
 @register_pass("iree-dispatch-creation-form-dispatch-regions", on=("util.func", "util.initializer"))
@@ -62,140 +71,159 @@ class _BlockGrouping:
         self.order = {op: i for i, op in enumerate(block.ops)}
         self.group_of: dict[Operation, FusionGroup] = {}
         self.copied_into: dict[Operation, list[FusionGroup]] = {}
-        self.groups: list[FusionGroup] = []
-        #: The groups of more than one op, with the places of their first and last members.
-        self.spans: list[FusionGroup] = []
+        self.groups: dict[FusionGroup, None] = {}
+        #: Which groups and ops of the host come after which.
+        self.graph = Reachability()
+        self._unused: set[Operation] = set()
+        self._next_effect: Operation | None = None
 
     def run(self) -> None:
         for op in self.block.reversed_ops:
             if kind_of(op) is None or not op.results or is_copied(op):
-                continue
-            self._place(op)
+                self._keep_on_host(op)
+            else:
+                self._place(op)
         if not self.groups:
             return
-        regions = [self._make_region(group) for group in self.groups]
-        self._sort(regions)
+        self._merge_rows()
+        self._merge_siblings()
+        self._merge_rows()
+        for group in self.groups:
+            self._make_region(group)
+        self._drop_grouped()
+        sort_block(self.block)
 
     # Grouping.
 
     def _place(self, op: Operation) -> None:
-        readers, escapes = self._readers(op)
-        if not readers and not escapes:
-            return
-        if readers and not escapes and len(readers) == 1:
-            group = readers[0]
-            if group.accepts(op) and not self._depends_on_itself(group, op):
-                self._join(group, op)
-                return
-        elif readers and self._is_worth_copying(op) and not escapes and all(g.accepts(op) for g in readers):
-            for group in readers:
+        self._unite_readers(op)
+        readers = self._readers(op)
+        groups = [node for node in readers if isinstance(node, FusionGroup)]
+        if not readers:
+            self._unused.add(op)
+        elif len(readers) == len(groups) == 1 and groups[0].accepts(op):
+            groups[0].add(op)
+            self.group_of[op] = groups[0]
+        elif len(groups) == len(readers) and _is_worth_copying(op) and all(g.accepts(op) for g in groups):
+            for group in groups:
                 group.add(op)
                 group.clones.add(op)
-            self.copied_into[op] = readers
-            return
-        for group in readers:
-            if self._may_share(group, op):
-                self._join(group, op)
-                return
+            self.copied_into[op] = groups
+        elif not any(self._share(g, op, readers) for g in sorted(groups, key=lambda g: g.domain == g.rows)):
+            self._stand_alone(op, readers)
+
+    def _stand_alone(self, op: Operation, readers: list[Hashable]) -> None:
         if stays_on_host(op):
+            self._keep_on_host(op)
             return
         group = FusionGroup(op)
-        self.groups.append(group)
+        self.groups[group] = None
         self.group_of[op] = group
-        group.first = group.last = self.order[op]
+        self.graph.add(group, readers)
 
-    def _join(self, group: FusionGroup, op: Operation) -> None:
-        group.add(op)
+    def _keep_on_host(self, op: Operation) -> None:
+        followers = self._readers(op)
+        if not is_pure(op):
+            if self._next_effect is not None:
+                followers.append(self._next_effect)
+            self._next_effect = op
+        self.graph.add(op, followers)
+
+    def _share(self, group: FusionGroup, op: Operation, readers: list[Hashable]) -> bool:
+        """Has an op with readers outside of a group join it and its value stored as well, if that may be."""
+        others = [reader for reader in readers if reader is not group]
+        if not group.accepts(op) or self.graph.reaches(others, group):
+            return False
+        places = {group.result_place(r) for r in op.results if r.has_uses}
+        if len(places) != 1 or None in places:
+            return False
+        group.add(op, stored=True)
         self.group_of[op] = group
-        if group.first == group.last:
-            self.spans.append(group)
-        group.first = self.order[op]
+        self.graph.extend(group, others)
+        return True
 
-    def _readers(self, op: Operation) -> tuple[list[FusionGroup], bool]:
-        """The groups that read an op's results, and whether anything else does."""
-        readers: dict[FusionGroup, None] = {}
-        escapes = False
-        for user in self._users(op):
-            group = self.group_of.get(user)
-            if group is not None:
-                readers[group] = None
-            elif user in self.copied_into:
-                readers.update(dict.fromkeys(self.copied_into[user]))
-            else:
-                escapes = True
-        return list(readers), escapes
-
-    def _users(self, op: Operation) -> list[Operation]:
-        """The ops of the block that read an op, themselves or by an op inside them."""
-        found: dict[Operation, None] = {}
+    def _readers(self, op: Operation) -> list[Hashable]:
+        """The groups and the ops of the host that read an op's results."""
+        found: dict[Hashable, None] = {}
         for result in op.results:
             for user in result.users:
                 while user.block is not self.block:
                     user = user.parent_op  # type: ignore[assignment]
-                found[user] = None
+                if user in self.group_of:
+                    found[self.group_of[user]] = None
+                elif user in self.copied_into:
+                    found.update(dict.fromkeys(self.copied_into[user]))
+                elif user not in self._unused:
+                    found[user] = None
         return list(found)
 
-    @staticmethod
-    def _is_worth_copying(op: Operation) -> bool:
-        """Whether computing a value where it is read costs less than writing it and reading it again."""
-        if kind_of(op) not in ("elementwise", "view") or cost_of(op) > CHEAP:
-            return False
-        result = element_count(op.results[0].type.shape)  # type: ignore[attr-defined]
-        read = sum(
-            element_count(v.type.shape) for v in op.operands if isinstance(v.type, TensorType) and not _is_init(op, v)
-        )
-        return read <= result // 4 or (op.name in VIEWS and cost_of(op) == 0.0)
+    # Groups that become one.
 
-    def _may_share(self, group: FusionGroup, op: Operation) -> bool:
-        """Whether an op with readers outside of a group may join it and have its value stored as well."""
-        if not group.accepts(op):
-            return False
-        if not all(group.can_store(r) for r in op.results if r.has_uses):
-            return False
-        return not self._reaches(self._outside(op, group), group) and not self._depends_on_itself(group, op)
+    def _merge_rows(self) -> None:
+        """Joins groups with the reductions that made values of their rows."""
+        gone: set[FusionGroup] = set()
+        for group in list(self.groups):
+            pending = [] if group in gone else list(group.inputs)
+            while pending:
+                made = self.group_of.get(pending.pop().defining_op)  # type: ignore[arg-type]
+                if made is None or made is group or not group.may_absorb_rows(made):
+                    continue
+                others = {r for op in made.ops for r in self._readers(op)} - {group, made}
+                if not self.graph.reaches(others, group):
+                    pending += made.inputs
+                    group.absorb_rows(made)
+                    self._replace(made, group)
+                    gone.add(made)
 
-    def _outside(self, op: Operation, group: FusionGroup) -> list[Operation]:
-        """The ops outside of a group that read an op, themselves or through what was copied into them as well."""
-        found: list[Operation] = []
-        for user in self._users(op):
-            if user not in group.ops:
-                found.append(user)
-            elif user in group.clones:
-                found += self._outside(user, group)
-        return found
+    def _merge_siblings(self) -> None:
+        """Joins groups of equal form that do not wait for each other."""
+        alike: dict[tuple, list[FusionGroup]] = {}
+        for group in list(self.groups):
+            form = group.form()
+            if form is None:
+                continue
+            known = alike.setdefault(form, [])
+            partner = next((g for g in known[-_SIBLINGS:] if self._are_siblings(g, group)), None)
+            if partner is None:
+                known.append(group)
+            else:
+                partner.absorb(group)
+                self._replace(group, partner)
 
-    # Cycles. A group waits for all that any member reads, so a path may enter it at a late member and leave it at an
-    # early one; between groups, paths follow the order of the block.
+    def _are_siblings(self, group: FusionGroup, other: FusionGroup) -> bool:
+        shared = [value for value in other.inputs if value in group.inputs]
+        alike = group.is_small or any(group.reads_alike(other, value) for value in shared)
+        return alike and group.has_room_for(other) and self._are_apart(group, other)
 
-    def _depends_on_itself(self, group: FusionGroup, op: Operation) -> bool:
-        """Whether a result of the group is needed, by way of others, to compute `op`."""
-        starts = [u for member in group.ops for u in self._users(member) if u not in group.ops]
-        return self._search(starts, {op}, self.order[op])
+    def _unite_readers(self, op: Operation) -> None:
+        """Makes one of groups of equal form that need a value at the same points."""
+        groups = [node for node in self._readers(op) if isinstance(node, FusionGroup) and node.form() is not None]
+        for number, group in enumerate(groups):
+            for other in groups[:number]:
+                if (
+                    other in self.groups
+                    and other.form() == group.form()
+                    and all(other.reads_alike(group, r) for r in op.results if r.has_uses)
+                    and other.has_room_for(group)
+                    and self._are_apart(other, group)
+                ):
+                    other.absorb(group)
+                    self._replace(group, other)
+                    break
 
-    def _reaches(self, starts: list[Operation], group: FusionGroup) -> bool:
-        """Whether a member of the group is computed, by way of others, from one of `starts`."""
-        return self._search(starts, group.ops, max([self.order[member] for member in group.ops]))
+    def _are_apart(self, group: FusionGroup, other: FusionGroup) -> bool:
+        return not self.graph.reaches([group], other) and not self.graph.reaches([other], group)
 
-    def _search(self, starts: list[Operation], targets: set[Operation], last_target: int) -> bool:
-        if not starts:
-            return False
-        # Behind this place no path leads back to a target.
-        horizon = max([last_target, *[g.last for g in self.spans if g.first <= last_target]])
-        stack = [u for u in starts if self.order[u] <= horizon]
-        seen = set(stack)
-        while stack:
-            current = stack.pop()
-            if current in targets:
-                return True
-            if len(seen) > _SEARCH_LIMIT:
-                return True
-            group = self.group_of.get(current)
-            for member in (current,) if group is None else group.ops:
-                for user in self._users(member):
-                    if user not in seen and self.order[user] <= horizon:
-                        seen.add(user)
-                        stack.append(user)
-        return False
+    def _replace(self, old: FusionGroup, group: FusionGroup) -> None:
+        """Has a group stand for another whose ops it has taken over."""
+        self.graph.unite(group, old)
+        del self.groups[old]
+        for op in old.ops:
+            if op in old.clones:
+                targets = [group if g is old else g for g in self.copied_into[op]]
+                self.copied_into[op] = list(dict.fromkeys(targets))
+            else:
+                self.group_of[op] = group
 
     # Making regions.
 
@@ -224,7 +252,7 @@ class _BlockGrouping:
         place.insert(region)
         for old, new in zip(escaping, region.results):
             old.replace_uses_if(new, lambda use: not _is_within(use.owner, inside))
-        group.ops = inside
+        group.ops = dict.fromkeys(own)
         return region
 
     @staticmethod
@@ -233,7 +261,7 @@ class _BlockGrouping:
         inside: set[Operation] = set()
         kept = []
         for op in members:
-            if op.name in _RESHAPES and op.operands[0].defining_op not in inside:
+            if op.name in RESHAPES and op.operands[0].defining_op not in inside:
                 continue
             inside.add(op)
             kept.append(op)
@@ -258,60 +286,11 @@ class _BlockGrouping:
             self._copy_inputs(operand, builder, mapping)
         builder.insert(op.clone(mapping))
 
-    def _sort(self, regions: list[DispatchRegionOp]) -> None:
-        """Puts the block in an order in which values come before their uses, and drops what was grouped."""
-        for group in self.groups:
-            for op in sorted(group.ops, key=self.order.__getitem__, reverse=True):
-                if not any(r.has_uses for r in op.results):
-                    op.erase()
+    def _drop_grouped(self) -> None:
+        """Drops what now stands in regions, and what nothing needs any more."""
         for op in list(self.block.reversed_ops):
             if is_pure(op) and op.results and not any(r.has_uses for r in op.results):
                 op.erase()
-        sort_block(self.block)
-
-
-def sort_block(block: Block) -> None:
-    """Orders the ops of a block so that values come before their uses; otherwise as they were."""
-    ops = list(block.ops)
-    position = {op: i for i, op in enumerate(ops)}
-    waiting: dict[Operation, int] = {}
-    followers: dict[Operation, list[Operation]] = {op: [] for op in ops}
-    effect: Operation | None = None
-    for op in ops:
-        needed = {o for o in _producers(op, block) if o is not op}
-        if not is_pure(op):
-            if effect is not None:
-                needed.add(effect)
-            effect = op
-        waiting[op] = len(needed)
-        for producer in needed:
-            followers[producer].append(op)
-    last = ops[-1]
-    ready = [position[op] for op in ops if waiting[op] == 0 and op is not last]
-    heapq.heapify(ready)
-    ordered: list[Operation] = []
-    while ready:
-        op = ops[heapq.heappop(ready)]
-        ordered.append(op)
-        for follower in followers[op]:
-            waiting[follower] -= 1
-            if waiting[follower] == 0 and follower is not last:
-                heapq.heappush(ready, position[follower])
-    if len(ordered) + 1 != len(ops):
-        stuck = next(op for op in ops if waiting[op] > 0 and op is not last)
-        raise CompileError("dispatch regions wait for each other; this is a bug of the compiler", stuck.location)
-    for op in (*ordered, last):
-        op.move_to_end(block)
-
-
-def _producers(op: Operation, block: Block) -> set[Operation]:
-    found: set[Operation] = set()
-    for inner in op.walk() if op.regions else (op,):
-        for operand in inner.operands:
-            producer = operand.defining_op
-            if producer is not None and producer.block is block:
-                found.add(producer)
-    return found
 
 
 def _captures(op: Operation) -> list[Value]:
@@ -332,18 +311,10 @@ def _is_within(op: Operation, ops: set[Operation]) -> bool:
     return op in ops or any(a in ops for a in op.ancestors())
 
 
-def _is_init(op: Operation, value: Value) -> bool:
-    return value in getattr(op, "outputs", ())
-
-
-def is_copied(op: Operation) -> bool:
-    """Whether an op is a value that every reader may have a copy of: constants, and tensors filled with one."""
-    if isinstance(op, ConstantOp):
-        value = op.value
-        return not isinstance(value, DenseElementsAttr) or value.is_splat
-    if op.name in ("tensor.empty", "complex.constant"):
-        return True
-    if op.name == "linalg.fill":
-        target = op.operands[1].defining_op
-        return target is not None and is_copied(target)
-    return False
+def _is_worth_copying(op: Operation) -> bool:
+    """Whether computing a value where it is read costs less than writing it and reading it again."""
+    if kind_of(op) not in (ELEMENTWISE, VIEW) or cost_of(op) > CHEAP:
+        return False
+    outputs = getattr(op, "outputs", ())
+    read = sum([elements_of(v) for v in op.operands if isinstance(v.type, TensorType) and v not in outputs])
+    return read <= elements_of(op.results[0]) // 4 or (op.name in VIEWS and cost_of(op) == 0.0)

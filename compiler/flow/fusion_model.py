@@ -1,133 +1,89 @@
-"""What may become one dispatch: kinds of ops, what they cost, and at which indices a group reads each value.
+"""What may become one dispatch: at which indices, how often and at what cost a group of ops reads each value.
 
 Enters: tensor ops, consumers before producers. Leaves: a `FusionGroup` that says whether one more producer may join it.
 
-A group has one iteration domain. Its dims are numbered; a value that the group computes is needed at one tuple of
-dims for each place that reads it. A reduction may join where its result is needed at the group's *row* dims alone:
-then every workgroup has whole rows, and no workgroup waits for another. A contraction may join where its result is
-needed at the whole domain.
+A group has one iteration domain, the dims of its results, and further dims along which it reduces; all are numbered. A
+value that the group reads is needed at one tuple of dims for each place that reads it. A reduction may join where its
+result is needed at the group's *rows* alone, the same for all of them: then every workgroup has whole rows, and none
+waits for another. A contraction may join where its result is needed at the whole domain.
+
+Work moves out of the loops that it does not depend on, so a value of a row is computed once a row; a value needed at
+inner dims alone is computed again for each round of the loops around them, which is fine as long as that is little.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from pyiree.compiler.dialects.linalg import GenericOp
 from pyiree.compiler.dialects.linalg_interface import LinalgOp
+from pyiree.compiler.flow.op_kinds import (
+    CONTRACTION,
+    ELEMENTWISE,
+    REDUCTION,
+    RESHAPES,
+    VIEW,
+    WHOLE,
+    captured_tensors,
+    cost_of,
+    element_count,
+    elements_of,
+    kind_of,
+    moves_only,
+)
 from pyiree.compiler.ir.affine import AffineConstant, AffineDim
 from pyiree.compiler.ir.core import Operation, Value
 from pyiree.compiler.ir.types import TensorType
 
-ELEMENTWISE, REDUCTION, CONTRACTION, VIEW, WHOLE = "elementwise", "reduction", "contraction", "view", "whole"
-
-#: Ops that move elements and compute none: evaluated by an index computation.
-VIEWS = frozenset({
-    "tensor.extract_slice", "tensor.insert_slice", "tensor.pad", "tensor.concat", "tensor.expand_shape",
-    "tensor.collapse_shape", "tensor.bitcast",
-})  # fmt: skip
-_DOTS = frozenset({
-    "linalg.matmul", "linalg.batch_matmul", "linalg.matvec", "linalg.vecmat", "linalg.batch_matvec",
-    "linalg.batch_vecmat", "linalg.dot",
-})  # fmt: skip
 #: Arithmetic that takes about as long as loading the result again would.
 CHEAP = 8.0
+#: Repeated instructions of a whole dispatch that take less time than starting one more.
+SMALL = 20_000.0
 #: Beyond this many ops a kernel only grows.
-MAX_OPS = 400
+MAX_OPS = 200
+#: Tensors that a dispatch reads and writes; executables take a few more.
+MAX_BINDINGS = 36
 #: Reduced elements of a row that one workgroup may handle when there are only a few rows.
 LONG_ROW = 1 << 15
 FEW_ROWS = 8
-
-_FREE = frozenset({
-    "linalg.yield", "linalg.index", "arith.constant", "arith.extf", "arith.extsi", "arith.extui", "arith.trunci",
-    "arith.bitcast", "arith.index_cast",
-})  # fmt: skip
-_COSTS = {
-    "arith.divf": 4.0, "math.sqrt": 5.0, "math.rsqrt": 9.0, "math.absf": 1.0, "math.ceil": 1.0, "math.floor": 1.0,
-    "math.copysign": 2.0, "math.roundeven": 1.0, "math.trunc": 1.0, "math.fma": 1.0, "arith.divsi": 20.0,
-    "arith.divui": 20.0, "arith.remsi": 20.0, "arith.remui": 20.0, "arith.remf": 100.0, "tensor.extract": 8.0,
-}  # fmt: skip
+#: Dispatches over fewer elements take less time than starting them.
+FEW_ELEMENTS = 1 << 14
+#: Rows along the innermost dim lie side by side in vectors of about this many lanes.
+LANES = 16
 
 #: An index that is 0 because the dim has one element, and one that is no single dim of the domain.
 ZERO, OPAQUE = -1, None
 Indices = tuple[int | None, ...]
 
 
-def kind_of(op: Operation) -> str | None:
-    """How an op computes its results, or None for what is no tensor computation."""
-    if isinstance(op, LinalgOp):
-        if all(kind == "parallel" for kind in op.iterators()):
-            return ELEMENTWISE
-        return CONTRACTION if is_contraction(op) else REDUCTION
-    if op.name in VIEWS:
-        return VIEW
-    if op.name.startswith("iree_linalg_ext."):
-        return WHOLE
-    return None
+@dataclass(slots=True)
+class Read:
+    """One place where a group reads a value: the loops around it, how often each of their rounds does it, and the
+    instructions of the ops so far that are repeated there."""
 
-
-def is_contraction(op: LinalgOp) -> bool:
-    """Whether an op sums products of two inputs that each have a parallel dim of their own."""
-    if len(op.inputs) != 2 or not (op.name in _DOTS or _sums_products(op)):
-        return False
-    iterators = op.iterators()
-    left, right = (
-        {d for d in map_.dim_positions() if d is not None and iterators[d] == "parallel"} for map_ in op.maps()[:2]
-    )
-    return bool(left - right) and bool(right - left)
-
-
-def _sums_products(op: LinalgOp) -> bool:
-    if not isinstance(op, GenericOp) or len(op.outputs) != 1:
-        return False
-    names = [o.name for o in op.body_block.ops if o.name not in _FREE]
-    return names in (["arith.mulf", "arith.addf"], ["arith.muli", "arith.addi"])
-
-
-def cost_of(op: Operation) -> float:
-    """Rough instructions for one element of the result."""
-    if isinstance(op, GenericOp):
-        return sum([_cost(o.name) for o in op.body_block.ops])
-    return 2.0 if op.name in ("tensor.pad", "tensor.concat", "tensor.insert_slice") else 0.0
-
-
-def _cost(name: str) -> float:
-    if name in _FREE:
-        return 0.0
-    return _COSTS.get(name, 16.0 if name.startswith("math.") else 1.0)
-
-
-def moves_only(op: Operation) -> bool:
-    """Whether an op changes where elements are, or their width, but computes nothing."""
-    return cost_of(op) == 0.0 and (op.name in VIEWS or isinstance(op, LinalgOp))
-
-
-def captured_tensors(op: Operation) -> set[Value]:
-    """Tensors that the body of an op reads at computed indices (gathers)."""
-    if not isinstance(op, GenericOp):
-        return set()
-    return {o.operands[0] for o in op.body_block.ops if o.name == "tensor.extract"}
-
-
-def element_count(shape: Iterable[int | None]) -> int:
-    """The elements of a shape; a dim that is not known counts as 256."""
-    return math.prod([256 if d is None else d for d in shape])
+    indices: Indices
+    loops: frozenset[int]
+    repeats: float = 1.0
+    spent: float = 0.0
 
 
 class FusionGroup:
     """Ops that will be one dispatch, and the domain that they share."""
 
     def __init__(self, root: Operation) -> None:
-        self.ops: set[Operation] = set()
+        self.ops: dict[Operation, None] = {}
         self.clones: set[Operation] = set()
         self.extents: list[int | None] = []
         #: The dims of each row, once a reduction or contraction is part of the group.
         self.rows: frozenset[int] | None = None
-        self.has_contraction = False
-        self.is_closed = False
-        #: The places of the first and the last member in their block.
-        self.first = self.last = 0
-        self._needed: dict[Value, set[Indices]] = {}
+        self.domain: frozenset[int] = frozenset()
+        self.kind = kind_of(root)
+        self.reads: dict[Value, dict[tuple, Read]] = {}
+        #: Tensors from outside and results, as far as is known.
+        self.inputs: dict[Value, None] = {}
+        self.stored: dict[Value, None] = {}
+        self._gathered: set[Value] = set()
+        self._contracted: set[Value] = set()
         self._add_root(root)
 
     # The domain.
@@ -139,158 +95,290 @@ class FusionGroup:
         return len(self.extents) - 1
 
     def _add_root(self, root: Operation) -> None:
-        kind = kind_of(root)
-        if kind == WHOLE:
-            self.is_closed = True
-            self.ops.add(root)
+        self.stored.update(dict.fromkeys(root.results))
+        if self.kind == WHOLE:
+            self._add_whole(root)
             return
-        shape = root.results[0].type.shape  # type: ignore[attr-defined]
-        indices = tuple([self._new_dim(d) for d in shape])
-        self.domain = frozenset(i for i in indices if i is not None and i >= 0)
-        for result in root.results:
-            self._needed[result] = {indices}
-        if isinstance(root, LinalgOp) and len(root.results) > 1 and kind == ELEMENTWISE:
-            outputs = root.maps()[len(root.inputs) :]
-            first = outputs[0].dim_positions()
-            loops = dict(zip(first, indices))
-            for result, output in zip(root.results, outputs):
-                self._needed[result] = {tuple([loops.get(d, OPAQUE) for d in output.dim_positions()])}
-        if kind in (REDUCTION, CONTRACTION):
+        indices = tuple([self._new_dim(d) for d in root.results[0].type.shape])  # type: ignore[attr-defined]
+        self.domain = _plain(indices)
+        if self.kind in (REDUCTION, CONTRACTION):
             self.rows = self.domain
-            self.has_contraction = kind == CONTRACTION
+        for result, at in _result_indices(root, indices):
+            self._note(result, Read(at, self.domain), root)
         self._include(root)
+
+    def _add_whole(self, root: Operation) -> None:
+        """Scans, sorts and scatters take one element of their inputs after the other; producers of those may join."""
+        self.ops[root] = None
+        self.inputs.update(dict.fromkeys([v for v in root.operands if isinstance(v.type, TensorType)]))
+        moved = {"iree_linalg_ext.scan": "inputs", "iree_linalg_ext.sort": "outputs"}.get(root.name)
+        if moved is None:
+            return
+        values = getattr(root, moved)
+        indices = tuple([self._new_dim(d) for d in values[0].type.shape])
+        self.domain = _plain(indices)
+        along = root.dimension  # type: ignore[attr-defined]
+        rows = element_count([d for i, d in enumerate(values[0].type.shape) if i != along])
+        # Few rows are few workgroups: what is dear is better done by many.
+        repeats = 1.0 if rows >= FEW_ROWS else 2.0
+        for value in values:
+            self._note(value, Read(indices, self.domain, repeats), root)
 
     def covers(self, indices: Indices, dims: frozenset[int]) -> bool:
         """Whether indices are these dims, each once."""
         plain = [i for i in indices if i != ZERO]
         return OPAQUE not in plain and len(set(plain)) == len(plain) and set(plain) == dims
 
-    def can_store(self, value: Value) -> bool:
-        """Whether a value of the group may be a result of the dispatch as well."""
-        needed = self._needed.get(value, ())
-        if len(needed) != 1:
-            return False
-        (indices,) = needed
-        return self.covers(indices, self.domain) or (self.rows is not None and self.covers(indices, self.rows))
+    def result_place(self, value: Value) -> frozenset[int] | None:
+        """The dims of the dispatch's domain if a value of the group is one more result, or None if it can't be."""
+        places = {read.indices for read in self.reads.get(value, {}).values()}
+        if len(places) != 1 or self.kind == WHOLE:
+            return None
+        (indices,) = places
+        if self.covers(indices, self.domain) or (self.rows is not None and self.covers(indices, self.rows)):
+            return self.domain
+        plain = _plain(indices)
+        extents = [self.extents[d] for d in plain]
+        if (
+            self.kind == CONTRACTION
+            or self.rows is None
+            or self.domain != self.rows
+            or not self.rows < plain
+            or not self.covers(indices, plain)
+            or len(set(extents)) != len(extents)
+            or _is_made_by(value.defining_op, CONTRACTION)  # type: ignore[arg-type]
+        ):
+            return None
+        # What a reduction reads, stored on the way: rows now have elements.
+        return plain if self._are_rows(self.rows, plain) else None
 
     # Joining.
 
     def accepts(self, op: Operation) -> bool:
         """Whether a producer of values that the group reads may join it."""
-        if self.is_closed or len(self.ops) >= MAX_OPS:
+        if len(self.ops) >= MAX_OPS:
             return False
         kind = kind_of(op)
-        needed = {i for result in op.results for i in self._needed.get(result, ())}
-        if not needed or kind in (None, WHOLE):
+        reads = self._reads_of(op)
+        if not reads or kind in (None, WHOLE) or any(result in self._gathered for result in op.results):
             return False
-        if any(result in self._gathered for result in op.results):
+        if len(self.inputs) + len(self.stored) + len(_tensor_inputs(op)) + len(op.results) > MAX_BINDINGS:
             return False
         if kind in (ELEMENTWISE, VIEW):
-            return self._accepts_elementwise(op, needed)
-        if len(needed) != 1:
-            return False
-        (indices,) = needed
-        return self._accepts_reduction(op, kind, indices)
+            return self._accepts_elementwise(op, reads)
+        return self.kind != WHOLE and self._accepts_reduction(op, kind, reads)
 
-    def _accepts_elementwise(self, op: Operation, needed: set[Indices]) -> bool:
-        if self._reads_contraction_input(op):
-            return moves_only(op) and op.name not in ("tensor.extract_slice", "tensor.bitcast")
-        cost = cost_of(op)
-        if cost <= CHEAP:
+    def _reads_of(self, op: Operation) -> list[Read]:
+        return [read for result in op.results for read in self.reads.get(result, {}).values()]
+
+    def _accepts_elementwise(self, op: Operation, reads: list[Read]) -> bool:
+        if any(result in self._contracted for result in op.results):
+            if op.name in RESHAPES:
+                return True
+            plain = all(OPAQUE not in read.indices for read in reads)
+            return plain and moves_only(op) and op.name not in ("tensor.extract_slice", "tensor.bitcast")
+        rows = self._rows_to_be(op, reads)
+        total = sum([self._recomputed(read, op, rows) for read in reads])
+        return total <= 1.5 or all(
+            read.spent + cost_of(op) <= CHEAP or self._points(read) * (read.spent + cost_of(op)) <= SMALL
+            for read in reads
+        )
+
+    def _points(self, read: Read) -> float:
+        return read.repeats * element_count([self.extents[d] for d in read.loops])
+
+    def _recomputed(self, read: Read, op: Operation, rows: frozenset[int] | None) -> float:
+        """How often each element is computed if it is computed where it is read."""
+        if OPAQUE in read.indices:
+            return self._points(read) / max(1, elements_of(op.results[0]))
+        used = _plain(read.indices)
+        if not used:
+            return read.repeats
+
+        def nesting(d: int) -> tuple[bool, int]:
+            return (rows is not None and d not in rows, d)
+
+        innermost = max(map(nesting, used))
+        around = [self.extents[d] for d in read.loops - used if nesting(d) < innermost]
+        return read.repeats * element_count(around)
+
+    def _rows_to_be(self, op: Operation, reads: list[Read]) -> frozenset[int] | None:
+        """The rows of the group, or what they will be once the reduction behind an op has joined."""
+        if self.rows is not None or self.kind == WHOLE:
+            return self.rows
+        places = {read.indices for read in reads}
+        if len(places) != 1:
+            return None
+        (indices,) = places
+        plain = _plain(indices)
+        if plain == self.domain or not self.covers(indices, plain) or not self._are_rows(plain, self.domain):
+            return None
+        return plain if _is_made_by(op, REDUCTION) else None
+
+    def _are_rows(self, rows: frozenset[int], domain: frozenset[int]) -> bool:
+        """Whether there are enough rows for the work, or little work."""
+        inner = element_count([self.extents[d] for d in domain - rows])
+        if inner <= LONG_ROW:
             return True
-        return all(self._recomputed(indices) <= 1 for indices in needed)
+        count = element_count([self.extents[d] for d in rows])
+        if rows and max(rows) == max(domain):
+            count = count / element_count([self.extents[max(rows)]]) * _vectors(self.extents[max(rows)])
+        return count >= FEW_ROWS
 
-    def _reads_contraction_input(self, op: Operation) -> bool:
-        return self.has_contraction and any(result in self._contracted for result in op.results)
-
-    def _recomputed(self, indices: Indices) -> int:
-        """How often each element would be computed if it were computed where it is needed."""
-        plain = {i for i in indices if i is not None and i >= 0}
-        if OPAQUE in indices or (self.rows is not None and plain == self.rows):
-            return 1
-        loops = self.domain if plain <= self.domain else frozenset(range(len(self.extents)))
-        return element_count([self.extents[d] for d in loops - plain])
-
-    def _accepts_reduction(self, op: Operation, kind: str, indices: Indices) -> bool:
-        plain = frozenset(i for i in indices if i is not None and i >= 0)
-        if not self.covers(indices, plain) or not isinstance(op, LinalgOp):
+    def _accepts_reduction(self, op: Operation, kind: str, reads: list[Read]) -> bool:
+        places = {read.indices for read in reads}
+        if len(places) != 1 or not isinstance(op, LinalgOp):
             return False
-        if not all(self._is_plain_output(op, n) for n in range(len(op.outputs))):
+        (indices,) = places
+        plain = _plain(indices)
+        if not self.covers(indices, plain) or not all(_is_plain_output(op, n) for n in range(len(op.outputs))):
             return False
         if kind == CONTRACTION:
             return self.rows is None and plain == self.domain
-        if self.has_contraction:
+        if self.kind == CONTRACTION:
             return False
         if self.rows is not None:
             return plain == self.rows
-        inner = element_count([self.extents[d] for d in self.domain - plain])
-        rows = element_count([self.extents[d] for d in plain])
-        return inner <= 1 or rows >= FEW_ROWS or inner <= LONG_ROW
+        return plain == self.domain or self._are_rows(plain, self.domain)
 
-    @staticmethod
-    def _is_plain_output(op: LinalgOp, number: int) -> bool:
-        positions = op.maps()[len(op.inputs) + number].dim_positions()
-        return None not in positions and len(set(positions)) == len(positions)
-
-    def add(self, op: Operation) -> None:
-        """Makes a producer part of the group."""
+    def add(self, op: Operation, *, stored: bool = False) -> None:
+        """Makes a producer part of the group; `stored` makes its values results as well."""
         kind = kind_of(op)
+        if stored:
+            used = [r for r in op.results if r.has_uses]
+            for result in used:
+                self.domain = self.result_place(result) or self.domain
+            self.stored.update(dict.fromkeys(used))
         if kind in (REDUCTION, CONTRACTION):
-            (indices,) = {i for result in op.results for i in self._needed.get(result, ())}
-            self.rows = frozenset(i for i in indices if i is not None and i >= 0)
-            self.has_contraction = kind == CONTRACTION
+            self.rows = _plain(self._reads_of(op)[0].indices)
+            self.kind = kind
         self._include(op)
 
-    @property
-    def _gathered(self) -> set[Value]:
-        return self.__dict__.setdefault("gathered_values", set())
+    # Groups side by side.
+
+    def form(self) -> tuple | None:
+        """What groups have in common that may become one, or None for a group that stays on its own."""
+        if self.kind in (WHOLE, CONTRACTION):
+            return None
+        return (*self.extents, self.rows)
+
+    def reads_alike(self, other: FusionGroup, value: Value) -> bool:
+        """Whether another group of this form needs a value at the very points where this one does."""
+        places = self._places(value)
+        return bool(places) and places == other._places(value)
+
+    def has_room_for(self, other: FusionGroup) -> bool:
+        """Whether the ops of another group are not too many for one kernel, nor the tensors."""
+        bindings = {**self.inputs, **other.inputs, **self.stored, **other.stored}
+        return len(self.ops) + len(other.ops) <= MAX_OPS and len(bindings) <= MAX_BINDINGS
 
     @property
-    def _contracted(self) -> set[Value]:
-        return self.__dict__.setdefault("contracted_values", set())
+    def is_small(self) -> bool:
+        """Whether the work is less than starting a dispatch."""
+        return self.rows is None and element_count([self.extents[d] for d in self.domain]) <= FEW_ELEMENTS
+
+    def may_absorb_rows(self, other: FusionGroup) -> bool:
+        """Whether reductions whose results this group reads at its rows may be part of it."""
+        if other.kind != REDUCTION or other.domain != other.rows or self.kind in (WHOLE, CONTRACTION):
+            return False
+        if not self.has_room_for(other):
+            return False
+        places = set().union(*[self._places(value) for value in other.stored])
+        rows = {_plain(indices) for indices in places}
+        extents = [other.extents[d] for d in sorted(other.rows)]
+        if len(rows) != 1 or not all(self.covers(indices, _plain(indices)) for indices in places):
+            return False
+        (plain,) = rows
+        if [self.extents[d] for d in sorted(plain)] != extents:
+            return False
+        return plain == self.rows if self.rows is not None else self._are_rows(plain, self.domain)
+
+    def absorb_rows(self, other: FusionGroup) -> None:
+        """Takes over the reductions whose results this group reads at its rows."""
+        places = set().union(*[self._places(value) for value in other.stored])
+        self.rows = _plain(places.pop())
+        self.kind = REDUCTION
+        self._take_ops(other)
+
+    def _places(self, value: Value) -> set[Indices]:
+        return {read.indices for read in self.reads.get(value, {}).values()}
+
+    def absorb(self, other: FusionGroup) -> None:
+        """Takes over the ops of another group of the same form."""
+        self.domain |= other.domain
+        for value, reads in other.reads.items():
+            own = self.reads.setdefault(value, {})
+            for key, read in reads.items():
+                own.setdefault(key, read)
+        self._gathered |= other._gathered
+        self._take_ops(other)
+
+    def _take_ops(self, other: FusionGroup) -> None:
+        self.ops.update(other.ops)
+        self.clones |= other.clones
+        self.stored.update(other.stored)
+        self.inputs = {v: None for v in (*self.inputs, *other.inputs) if v.defining_op not in self.ops}
+
+    # Reads.
+
+    def _note(self, value: Value, read: Read, reader: Operation) -> None:
+        """Remembers a read; those at plain indices in the same loops are one."""
+        key = (read.indices, read.loops, reader if OPAQUE in read.indices else None)
+        known = self.reads.setdefault(value, {}).setdefault(key, read)
+        known.spent = max(known.spent, read.spent)
+        known.repeats = max(known.repeats, read.repeats)
 
     def _include(self, op: Operation) -> None:
-        self.ops.add(op)
+        rows = self._rows_to_be(op, self._reads_of(op)) if kind_of(op) in (ELEMENTWISE, VIEW) else self.rows
+        self.ops[op] = None
         self._gathered.update(captured_tensors(op))
         for result in op.results:
-            for indices in list(self._needed.get(result, ())):
-                for operand, at in self._operand_indices(op, result, indices):
+            self.inputs.pop(result, None)
+        self.inputs.update(dict.fromkeys(_tensor_inputs(op)))
+        cost = cost_of(op)
+        for result in op.results:
+            for read in list(self.reads.get(result, {}).values()):
+                again = self._recomputed(read, op, rows) > 1.5
+                for operand, indices, loops in self._operand_reads(op, result, read):
                     if isinstance(operand.type, TensorType):
-                        self._needed.setdefault(operand, set()).add(at)
-        if kind_of(op) == CONTRACTION or (op.results and op.results[0] in self._contracted):
-            inputs = op.inputs if isinstance(op, LinalgOp) else op.operands
-            self._contracted.update(v for v in inputs if isinstance(v.type, TensorType))
+                        spent = read.spent + cost if again else 0.0
+                        self._note(operand, Read(indices, loops, read.repeats, spent), op)
+        if kind_of(op) == CONTRACTION or any(result in self._contracted for result in op.results):
+            self._contracted.update(_tensor_inputs(op))
 
-    # Indices of operands.
-
-    def _operand_indices(
-        self, op: Operation, result: Value, indices: Indices
-    ) -> Iterable[tuple[Value, Indices]]:
+    def _operand_reads(
+        self, op: Operation, result: Value, read: Read
+    ) -> Iterator[tuple[Value, Indices, frozenset[int]]]:
+        """The operands of an op, where they are needed, and in which loops."""
         if isinstance(op, LinalgOp):
-            return self._linalg_indices(op, result, indices)
-        if op.name == "tensor.expand_shape":
-            return [(op.operands[0], _collapsed(op.groups, indices))]  # type: ignore[attr-defined]
-        if op.name == "tensor.collapse_shape":
+            yield from self._linalg_reads(op, result, read)
+        elif op.name == "tensor.expand_shape":
+            yield op.operands[0], _collapsed(op.groups, read.indices), read.loops  # type: ignore[attr-defined]
+        elif op.name == "tensor.collapse_shape":
             source = op.operands[0]
-            return [(source, _expanded(op.groups, indices, source.type.shape))]  # type: ignore[attr-defined]
-        return [
-            (v, (OPAQUE,) * len(v.type.shape)) for v in op.operands if isinstance(v.type, TensorType)
-        ]
+            at = _expanded(op.groups, read.indices, source.type.shape)  # type: ignore[attr-defined]
+            yield source, at, read.loops
+        else:
+            for value in op.operands:
+                if isinstance(value.type, TensorType):
+                    yield value, (OPAQUE,) * len(value.type.shape), read.loops
 
-    def _linalg_indices(
-        self, op: LinalgOp, result: Value, indices: Indices
-    ) -> Iterable[tuple[Value, Indices]]:
+    def _linalg_reads(self, op: LinalgOp, result: Value, read: Read) -> Iterator[tuple[Value, Indices, frozenset[int]]]:
         maps = op.maps()
         output = maps[len(op.inputs) + list(op.results).index(result)]
         ranges = op.loop_ranges()
         loops: list[int | None] = [OPAQUE] * len(ranges)
-        for position, index in zip(output.dim_positions(), indices):
+        for position, index in zip(output.dim_positions(), read.indices):
             if position is not None:
                 loops[position] = index
-        spare = [d for d in sorted(self.domain) if d not in indices]
+        around = read.loops
+        spare = [d for d in sorted(self.domain) if d not in read.indices]
         for d, kind in enumerate(op.iterators()):
             if kind != "parallel":
                 loops[d] = self._reduced_dim(ranges[d], spare)
+                around |= _plain(loops)
+        if kind_of(op) == REDUCTION:
+            around = _plain(loops)
         for operand, map_ in zip(op.operands, maps):
             at = []
             for expr in map_.results:
@@ -298,7 +386,7 @@ class FusionGroup:
                     at.append(loops[expr.position])
                 else:
                     at.append(ZERO if isinstance(expr, AffineConstant) else OPAQUE)
-            yield operand, tuple(at)
+            yield operand, tuple(at), around
 
     def _reduced_dim(self, extent: int | None, spare: list[int]) -> int:
         """A dim of the domain beside the rows that a reduction runs along, or a new one."""
@@ -310,6 +398,55 @@ class FusionGroup:
                 return d
         known = [d for d in range(len(self.extents)) if d not in self.domain and self.extents[d] == extent]
         return known[0] if known else self._new_dim(extent)
+
+
+def _plain(indices: Iterable[int | None]) -> frozenset[int]:
+    return frozenset([i for i in indices if i is not None and i >= 0])
+
+
+def _vectors(extent: int | None) -> int:
+    return -(-element_count([extent]) // LANES)
+
+
+def _tensor_inputs(op: Operation) -> list[Value]:
+    """The tensors that an op reads, without those that it only starts from."""
+    values = op.inputs if isinstance(op, LinalgOp) else op.operands
+    return [v for v in (*values, *captured_tensors(op)) if isinstance(v.type, TensorType)]
+
+
+def _is_plain_output(op: LinalgOp, number: int) -> bool:
+    positions = op.maps()[len(op.inputs) + number].dim_positions()
+    return None not in positions and len(set(positions)) == len(positions)
+
+
+def _result_indices(op: Operation, indices: Indices) -> Iterator[tuple[Value, Indices]]:
+    """Where the results of an op are, when the first is at `indices`."""
+    if not isinstance(op, LinalgOp):
+        for result in op.results:
+            yield result, indices
+        return
+    outputs = op.maps()[len(op.inputs) :]
+    loops = dict(zip(outputs[0].dim_positions(), indices))
+    for result, output in zip(op.results, outputs):
+        yield result, tuple([loops.get(d, OPAQUE) for d in output.dim_positions()])
+
+
+def _is_made_by(op: Operation, wanted: str) -> bool:
+    """Whether an op only goes on with what an op of some kind has found, element for element."""
+    count = elements_of(op.results[0])
+    pending, seen = [op], {op}
+    while pending and len(seen) < 40:
+        for value in pending.pop().operands:
+            producer = value.defining_op
+            if producer is None or producer in seen or elements_of(value) != count:
+                continue
+            kind = kind_of(producer)
+            if kind == wanted:
+                return True
+            if kind == ELEMENTWISE or producer.name in RESHAPES:
+                seen.add(producer)
+                pending.append(producer)
+    return False
 
 
 def _collapsed(groups: Sequence[Sequence[int]], indices: Indices) -> Indices:

@@ -3,9 +3,9 @@
 Before: rank-0 integer tensors that loops carry, computed by rank-0 linalg ops and read back by `tensor.extract`.
 After:  integers, computed by arith ops on the host; where a device op needs one, it is a number that the dispatch takes.
 
-    scf.for … iter_args(%n = %c : tensor<i32>) {          scf.for %i = … iter_args(…) {
-      %1 = linalg.generic … addi %n, 1              →       … uses %i
-      scf.yield %1                                        }
+    scf.for … iter_args(%n = %c : tensor<i32>) {        scf.for %i = … iter_args(…) {
+      %1 = linalg.generic … addi %n, 1            →       … uses %i
+      scf.yield %1                                      }
     }
 
 Only integers (i1, i32, i64) that follow from constants, from loop counters, or from values that were on the device
@@ -24,7 +24,7 @@ from pyiree.compiler.dialects.scf import ForOp, IfOp, WhileOp
 from pyiree.compiler.dialects.tensor import EmptyOp, ExtractOp
 from pyiree.compiler.ir.attributes import IntegerAttr
 from pyiree.compiler.ir.builder import Builder
-from pyiree.compiler.ir.core import Block, BlockArgument, Operation, Value
+from pyiree.compiler.ir.core import BlockArgument, Operation, Value
 from pyiree.compiler.ir.dense import DenseElementsAttr
 from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.ir.types import TensorType, Type, element_type_of, i1, i32, i64
@@ -130,7 +130,7 @@ class _HostScalars:
             owner = value.defining_op
             if isinstance(owner, GenericOp) and _is_host_arithmetic(owner):
                 stack.extend(v for v in owner.inputs if isinstance(v.type, TensorType))
-            elif (owner is not None and not isinstance(owner, ConstantOp) and not loop.is_ancestor_of(owner)) or (isinstance(value, BlockArgument) and not _is_inside(value.block, loop)):
+            elif not isinstance(owner, ConstantOp) and not _is_made_inside(value, loop):
                 leaves.append(value)
         self.loaded.update(dict.fromkeys([v for v in leaves if is_number(v.type)]))
 
@@ -235,8 +235,11 @@ def _is_host_arithmetic(op: GenericOp) -> bool:
     return not any(a.has_uses for a in outs) and all(o.name in _HOST_ARITHMETIC for o in op.body_block.ops)
 
 
-def _is_inside(block: Block, op: Operation) -> bool:
-    parent = block.parent_op
+def _is_made_inside(value: Value, op: Operation) -> bool:
+    """Whether a value is the result of an op inside of `op`, or an argument of one of its blocks."""
+    if not isinstance(value, BlockArgument):
+        return op.is_ancestor_of(value.defining_op)
+    parent = value.block.parent_op
     return parent is not None and (parent is op or op.is_ancestor_of(parent))
 
 

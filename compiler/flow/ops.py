@@ -45,6 +45,7 @@ from pyiree.compiler.ir.traits import (
 from pyiree.compiler.ir.types import Type, element_type_of, index
 
 _DICT = "attr-dict-with-keyword"
+_RESHAPED = f"$source `:` type($source) (`{{` $source_dims^ `}}`)? `->` type($result) (`{{` $result_dims^ `}}`)? {_DICT}"
 
 
 class DispatchRegionOp(Op, name="flow.dispatch.region"):
@@ -177,7 +178,7 @@ class TensorReshapeOp(Op, name="flow.tensor.reshape"):
     result_dims: Variadic[index]
     result: Result[AnyTensor]
     traits = (Pure,)
-    format = f"$source `:` type($source) (`{{` $source_dims^ `}}`)? `->` type($result) (`{{` $result_dims^ `}}`)? {_DICT}"
+    format = _RESHAPED
 
     @property
     def tied_operand(self) -> Value:
@@ -200,7 +201,7 @@ class TensorBitCastOp(Op, name="flow.tensor.bitcast"):
     result_dims: Variadic[index]
     result: Result[AnyTensor]
     traits = (Pure,)
-    format = f"$source `:` type($source) (`{{` $source_dims^ `}}`)? `->` type($result) (`{{` $result_dims^ `}}`)? {_DICT}"
+    format = _RESHAPED
 
     @property
     def tied_operand(self) -> Value:

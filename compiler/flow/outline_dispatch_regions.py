@@ -3,7 +3,7 @@
 Before: %1 = flow.dispatch.region -> (tensor<8xf32>) { %2 = linalg.generic … ; flow.return %2 }
 After:  flow.executable private @main_dispatch_0 {
           flow.executable.export public @main_dispatch_0_elementwise_8_f32 workgroups() -> (index, index, index) { … }
-          builtin.module { func.func @main_dispatch_0_elementwise_8_f32(%arg0: …<readonly:…>, %arg1: …<writeonly:…>) { … } }
+          builtin.module { func.func @main_dispatch_0_elementwise_8_f32(%arg0: …<readonly:…>, …) { … } }
         }
         %1 = flow.dispatch @main_dispatch_0::@main_dispatch_0_elementwise_8_f32(%0) : (tensor<8xf32>) -> tensor<8xf32>
 
@@ -27,7 +27,7 @@ from pyiree.compiler.dialects.iree_tensor_ext import (
 )
 from pyiree.compiler.dialects.linalg_interface import LinalgOp
 from pyiree.compiler.dialects.util import FuncOp
-from pyiree.compiler.flow.fusion_model import CONTRACTION, REDUCTION, kind_of
+from pyiree.compiler.flow.op_kinds import CONTRACTION, REDUCTION, kind_of
 from pyiree.compiler.flow.ops import (
     DispatchOp,
     DispatchRegionOp,
@@ -52,10 +52,8 @@ def outline_dispatch_regions(module: ModuleOp, context: PassContext) -> None:
     for func in list(module.body_block.ops):
         if not isinstance(func, FuncOp) or func.is_declaration:
             continue
-        number = 0
-        for region in list(func.walk_type(DispatchRegionOp)):
+        for number, region in enumerate(list(func.walk_type(DispatchRegionOp))):
             _Outlining(region, symbols, func, f"{func.sym_name}_dispatch_{number}").run()
-            number += 1
 
 
 class _Outlining:

@@ -4,6 +4,7 @@ PASSES = (
     "iree-abi-wrap-entry-points",
     "iree-hal-assign-target-devices",
     "pyiree-flow-materialize-host-scalars",
+    "iree-dispatch-creation-fold-unit-extent-dims",
     "canonicalize",
     "cse",
     "iree-dispatch-creation-form-dispatch-regions",

@@ -178,23 +178,14 @@ class Converter:
     def _fold(self, compute: Callable[[list[Value]], Sequence[Value]], operands: list[Attribute]) -> Attribute | None:
         """The constant that scalar ops make of constants, or None if one of them doesn't fold."""
         scratch = Block()
-        known: dict[Value, Attribute] = {}
-
-        def value_of(value: Value) -> Attribute | None:
-            return known[value] if value in known else constant_value(value)
-
         with self.emitter.inside(scratch):
             scalars = [self.emitter.constant(attribute) for attribute in operands]
             (result,) = compute(scalars)
+        folded = _folded(scratch, result)
         for op in scratch.ops:
-            folded = op.fold([value_of(v) for v in op.operands]) if hasattr(op, "fold") else None
-            if folded is None:
-                return None
-            attribute = folded[0] if isinstance(folded[0], Attribute) else value_of(folded[0])
-            if attribute is None:
-                return None
-            known[op.results[0]] = attribute
-        return value_of(result)
+            # Constants are shared with the program, which should not think that it needs them.
+            op.drop_all_references()
+        return folded
 
     def scalar(self, op: Any, operands: list[Value], elements: list[Element], result: Element) -> Value:
         """One scalar op of the tables, or written out by jaxlib."""
@@ -408,3 +399,21 @@ class Converter:
         if element.kind == SIGNED:
             return emitter.binary("arith.minsi", emitter.binary("arith.maxsi", position, zero), highest)
         return emitter.binary("arith.minui", position, highest)
+
+
+def _folded(block: Block, result: Value) -> Attribute | None:
+    """The constant that a value of a block of scalar ops is, or None if one of the ops doesn't fold."""
+    known: dict[Value, Attribute] = {}
+
+    def value_of(value: Value) -> Attribute | None:
+        return known[value] if value in known else constant_value(value)
+
+    for op in block.ops:
+        folded = op.fold([value_of(v) for v in op.operands]) if hasattr(op, "fold") else None
+        if folded is None:
+            return None
+        attribute = folded[0] if isinstance(folded[0], Attribute) else value_of(folded[0])
+        if attribute is None:
+            return None
+        known[op.results[0]] = attribute
+    return value_of(result)

@@ -1,0 +1,120 @@
+"""Kinds of tensor ops, as far as dispatches are concerned, and what they cost.
+
+Enters: an op. Leaves: how it computes its results (`kind_of`), and rough instructions for one element (`cost_of`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from pyiree.compiler.dialects.arith import ConstantOp
+from pyiree.compiler.dialects.linalg import GenericOp
+from pyiree.compiler.dialects.linalg_interface import LinalgOp
+from pyiree.compiler.ir.core import Operation, Value
+from pyiree.compiler.ir.dense import DenseElementsAttr
+from pyiree.compiler.ir.types import TensorType
+
+ELEMENTWISE, REDUCTION, CONTRACTION, VIEW, WHOLE = "elementwise", "reduction", "contraction", "view", "whole"
+
+RESHAPES = frozenset({"tensor.expand_shape", "tensor.collapse_shape"})
+#: Ops that move elements and compute none: evaluated by an index computation.
+VIEWS = RESHAPES | {
+    "tensor.extract_slice", "tensor.insert_slice", "tensor.pad", "tensor.concat", "tensor.bitcast",
+}  # fmt: skip
+_DOTS = frozenset({
+    "linalg.matmul", "linalg.batch_matmul", "linalg.matvec", "linalg.vecmat", "linalg.batch_matvec",
+    "linalg.batch_vecmat", "linalg.dot",
+})  # fmt: skip
+
+#: A dim that is not known counts as this many elements.
+USUAL_EXTENT = 256
+
+_FREE = frozenset({
+    "linalg.yield", "linalg.index", "arith.constant", "arith.extf", "arith.extsi", "arith.extui", "arith.trunci",
+    "arith.bitcast", "arith.index_cast",
+})  # fmt: skip
+_COSTS = {
+    "arith.divf": 4.0, "math.sqrt": 5.0, "math.rsqrt": 9.0, "math.absf": 1.0, "math.ceil": 1.0, "math.floor": 1.0,
+    "math.copysign": 2.0, "math.roundeven": 1.0, "math.trunc": 1.0, "math.fma": 1.0, "arith.divsi": 20.0,
+    "arith.divui": 20.0, "arith.remsi": 20.0, "arith.remui": 20.0, "arith.remf": 100.0, "tensor.extract": 8.0,
+}  # fmt: skip
+
+
+def kind_of(op: Operation) -> str | None:
+    """How an op computes its results, or None for what is no tensor computation."""
+    if isinstance(op, LinalgOp):
+        if all(kind == "parallel" for kind in op.iterators()):
+            return ELEMENTWISE
+        return CONTRACTION if is_contraction(op) else REDUCTION
+    if op.name in VIEWS:
+        return VIEW
+    if op.name.startswith("iree_linalg_ext."):
+        return None if op.name == "iree_linalg_ext.yield" else WHOLE
+    return None
+
+
+def is_contraction(op: LinalgOp) -> bool:
+    """Whether an op sums products of two inputs that each have a parallel dim of their own."""
+    if len(op.inputs) != 2 or not (op.name in _DOTS or _sums_products(op)):
+        return False
+    iterators = op.iterators()
+    left, right = (
+        {d for d in map_.dim_positions() if d is not None and iterators[d] == "parallel"} for map_ in op.maps()[:2]
+    )
+    return bool(left - right) and bool(right - left)
+
+
+def _sums_products(op: LinalgOp) -> bool:
+    if not isinstance(op, GenericOp) or len(op.outputs) != 1:
+        return False
+    names = [o.name for o in op.body_block.ops if o.name not in _FREE]
+    return names in (["arith.mulf", "arith.addf"], ["arith.muli", "arith.addi"])
+
+
+def cost_of(op: Operation) -> float:
+    """Rough instructions for one element of the result."""
+    if isinstance(op, GenericOp):
+        return sum([_cost(o.name) for o in op.body_block.ops])
+    return 2.0 if op.name in ("tensor.pad", "tensor.concat", "tensor.insert_slice") else 0.0
+
+
+def _cost(name: str) -> float:
+    if name in _FREE:
+        return 0.0
+    return _COSTS.get(name, 16.0 if name.startswith("math.") else 1.0)
+
+
+def moves_only(op: Operation) -> bool:
+    """Whether an op changes where elements are, or their width, but computes nothing."""
+    return cost_of(op) == 0.0 and (op.name in VIEWS or isinstance(op, LinalgOp))
+
+
+def captured_tensors(op: Operation) -> list[Value]:
+    """Tensors that the body of an op reads at computed indices (gathers)."""
+    if not isinstance(op, GenericOp):
+        return []
+    return [o.operands[0] for o in op.body_block.ops if o.name == "tensor.extract"]
+
+
+def element_count(shape: Iterable[int | None]) -> int:
+    """The elements of a shape, or the points of some loops."""
+    return math.prod([USUAL_EXTENT if d is None else d for d in shape])
+
+
+def elements_of(value: Value) -> int:
+    """The elements of a tensor; 1 for anything else."""
+    return element_count(value.type.shape) if isinstance(value.type, TensorType) else 1
+
+
+def is_copied(op: Operation) -> bool:
+    """Whether an op is a value that every reader may have a copy of: constants, and tensors filled with one."""
+    if isinstance(op, ConstantOp):
+        value = op.value
+        return not isinstance(value, DenseElementsAttr) or value.is_splat
+    if op.name in ("tensor.empty", "complex.constant"):
+        return True
+    if op.name == "linalg.fill":
+        target = op.operands[1].defining_op
+        return target is not None and is_copied(target)
+    return False
