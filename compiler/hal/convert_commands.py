@@ -80,18 +80,24 @@ def _commands(op: stream.CmdExecuteOp, conversion: Conversion, b: Builder, devic
 
 
 def _outer_values(op: stream.CmdExecuteOp) -> list[Value]:
-    """What the commands of a region read from outside, its resources aside."""
+    """What is recorded of the outside: ranges, numbers and workloads. How large resources are is not."""
     found: dict[Value, None] = {}
     for command in op.walk():
-        if command is not op:
-            for operand in command.operands:
-                owner = operand.defining_op
-                if owner is None:
-                    if operand.block.parent_op is not op:  # type: ignore[attr-defined]
-                        found[operand] = None
-                elif not op.is_ancestor_of(owner):
-                    found[operand] = None
+        recorded = _RECORDED.get(type(command))
+        if recorded is not None:
+            for value in recorded(command):
+                owner = value.defining_op
+                if owner is None or not op.is_ancestor_of(owner):
+                    found[value] = None
     return list(found)
+
+
+#: The operands of a command that are part of its recording, the resources aside.
+_RECORDED: dict[type, Callable[[Any], tuple[Value, ...]]] = {
+    stream.CmdFillOp: lambda c: (c.value, c.target_offset, c.target_length),
+    stream.CmdCopyOp: lambda c: (c.source_offset, c.target_offset, c.length),
+    stream.CmdDispatchOp: lambda c: (*c.workload, *c.uniform_operands, *c.resource_offsets, *c.resource_lengths),
+}
 
 
 def _is_constant(value: Value) -> bool:

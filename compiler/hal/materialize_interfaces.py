@@ -14,6 +14,7 @@ After:  hal.executable with a variant for each target of the device; functions t
 
 from __future__ import annotations
 
+from pyiree.compiler.codegen.llvm.kernel import MAX_BINDINGS, MAX_CONSTANTS
 from pyiree.compiler.dialects.builtin import ModuleOp
 from pyiree.compiler.dialects.func import FuncOp
 from pyiree.compiler.dialects.hal import DeviceTargetAttr, DeviceType, ExecutableTargetAttr
@@ -131,6 +132,14 @@ def _convert_function(function: FuncOp, reads: list[bool] | None) -> PipelineLay
             raise CompileError(
                 f"'{function.sym_name}' takes a number of type {constant.type}; pack dispatch operands to i32 first",
                 function.location,
+            )
+    for what, found, limit in (
+        ("bindings", len(bindings), MAX_BINDINGS),
+        ("push constants", len(constants), MAX_CONSTANTS),
+    ):
+        if found > limit:
+            raise CompileError(
+                f"dispatch '{function.sym_name}' has {found} {what}; a kernel can have {limit}", function.location
             )
     flags = [_flags(i, reads) for i in range(len(bindings))]
     layout = PipelineLayoutAttr(
