@@ -1,4 +1,8 @@
-"""The passes of the stream phase, in order: why each is there, and what holds after it."""
+"""The passes of the stream phase, in order: why each is there, and what holds after it.
+
+Two kinds of IREE's passes have no place here: transients never live in storage of the caller, so nothing is emplaced
+in it; and dispatches are not specialized by tables of their constants, which kernels read more slowly than numbers.
+"""
 
 #: From the flow dialect to execution regions at the async level.
 ASYNC_PASSES = (

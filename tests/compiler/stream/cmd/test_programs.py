@@ -80,3 +80,23 @@ def test_numbers(name, iree_tool, tmp_path):
     )  # fmt: skip
     for i, expected in enumerate(wanted):
         np.testing.assert_allclose(np.load(tmp_path / f"out{i}.npy"), expected, rtol=3e-5, atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("function", "wanted"),
+    [("loops", [[16, 16, 16, 16], [2, 4, 8, 4]]), ("devices", [[32, 64, 96, 128], [4, 8, 12, 16]])],
+)
+def test_dynamic_shapes_loops_and_two_devices(function, wanted, program_at, iree_tool, tmp_path):
+    import numpy as np
+
+    module = tmp_path / "module.vmfb"
+    iree_tool("iree-compile", "--compile-from=stream", "-", "-o", module, input=program_at("dynamic"))
+    np.save(tmp_path / "in.npy", np.array([1, 2, 3, 4], np.float32))
+    iree_tool(
+        "iree-run-module", "--device=local-task", "--device=local-task", f"--module={module}",
+        f"--function={function}", f"--input=@{tmp_path / 'in.npy'}", "--input=3",
+        *[f"--output=@{tmp_path / f'out{i}.npy'}" for i in range(len(wanted))],
+    )  # fmt: skip
+    for i, expected in enumerate(wanted):
+        np.testing.assert_array_equal(np.load(tmp_path / f"out{i}.npy"), expected)
