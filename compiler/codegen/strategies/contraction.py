@@ -1,8 +1,9 @@
-"""Contractions: matrix products of any layout, batched or not, with what is fused before and after them.
+"""Sums of products of any layout, batched or not, with what is fused before and after them.
 
-Enters: a dispatch whose root multiplies and sums, with row dims that only one of the factors has. Leaves: register
-tiles, several rows of one factor against vectors along the other's contiguous dim, with a loop over the summed dims
-inside. Loads that rows or vectors share are one load.
+Enters: a dispatch whose root multiplies and sums. Leaves: the kernel of a matrix product where the dispatch is one of
+known size, that of a reduction where the factors have no dims of their own; else register tiles, several rows of one
+factor against vectors along the other's contiguous dim, with a loop over the summed dims inside. Loads that rows or
+vectors share are one load.
 """
 
 from __future__ import annotations
@@ -17,26 +18,38 @@ from ..nest import Range, loop_nest, tile_ranges, vector_loop
 from ..plan import Plan, count_factors
 from ..reducers import dot_factors
 from ..row_kernel import RowKernel
+from ..stages import Reduction
 from ..structured import StructuredOp, dim_of
 from ..target import Target
+from . import reduction
 from .matmul import build_matmul
 from .matmul_shape import matmul_shape
 
 
-def is_contraction(view: StructuredOp) -> bool:
-    """Whether an op sums products of two inputs that each have a row dim of their own."""
-    if len(view.inputs) != 2 or not (view.is_dot or dot_factors(view) is not None):
-        return False
-    left, right = ({dim_of(e) for e in map_} for _, map_ in view.input_maps())
-    parallel = set(view.parallel)
-    return bool(parallel & (left - right)) and bool(parallel & (right - left))
+def is_product(view: StructuredOp) -> bool:
+    """Whether an op sums products of two inputs."""
+    return len(view.inputs) == 2 and (view.is_dot or dot_factors(view) is not None)
 
 
 def build(graph: DispatchGraph, target: Target) -> Plan:
-    """The kernel of a contraction."""
+    """The kernel of a dispatch with a sum of products."""
     kernel = _ContractionKernel(graph, target)
     shape = None if kernel.is_empty else matmul_shape(kernel)
-    return kernel.build() if shape is None else build_matmul(kernel, shape)
+    if shape is not None:
+        return build_matmul(kernel, shape)
+    if any(_is_contraction(found) for found in kernel.domain.reductions):
+        return kernel.build()
+    return reduction.build(graph, target)
+
+
+def _is_contraction(found: Reduction) -> bool:
+    """Whether a sum of products has row dims that only the one factor has, and such that only the other has."""
+    view = found.view
+    if not is_product(view):
+        return False
+    rows = {d for d in view.parallel if found.loops[d].terms}
+    left, right = ({dim_of(e) for e in map_} for _, map_ in view.input_maps())
+    return bool(rows & (left - right)) and bool(rows & (right - left))
 
 
 class _ContractionKernel(RowKernel):

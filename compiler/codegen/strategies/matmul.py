@@ -48,7 +48,9 @@ class _Matmul:
         self.kernel, self.shape = kernel, shape
         self.builder, self.context = kernel.builder, kernel.context
         self.bands = kernel.row_bands
-        self.lanes = configure.lanes_for(kernel.target, vector(shape.reducer.state_elem).bits)
+        lanes = configure.lanes_for(kernel.target, vector(shape.reducer.state_elem).bits)
+        columns = self.bands[shape.columns].extent
+        self.lanes = min(lanes, 1 << (columns - 1).bit_length())
         self.blocks = choose_blocks(kernel, shape, self.lanes)
         self.columns = column_source(kernel, shape, self.blocks, self.lanes)
         self.rows = row_source(kernel, shape, self.blocks, self.lanes)
@@ -70,12 +72,32 @@ class _Matmul:
 
     def _blocks_of_products(self, scope: LaneScope, rows: Range, columns: Range) -> None:
         builder, extent, depth = self.builder, self.shape.products.extent, self.blocks.depth
+        if self.blocks.streams:
+            self._stream(scope, rows, columns)
+            return
         if depth >= extent:
             self._block(_Block(scope, rows, columns, 0, extent))
             return
         with builder.for_(0, extent, depth, covered=True) as loop:
             count = depth if extent % depth == 0 else builder.min(depth, builder.sub(extent, loop.index))
             self._block(_Block(scope, rows, columns, loop.index, count))
+
+    def _stream(self, scope: LaneScope, rows: Range, columns: Range) -> None:
+        """A few products at a time for all columns: the columns' factor is read once, row after row, and the sums stay
+        in the first-level cache."""
+        extent, depth = self.shape.products.extent, self.blocks.depth
+        everything = _Block(scope, rows, columns, 0, extent)
+        height = self.blocks.height
+        self._each_kept(everything, rows.start, height, self._clear)
+        main = extent - extent % depth
+        with self.builder.for_(0, main, depth) as loop:
+            block = _Block(scope, rows, columns, loop.index, depth)
+            self._panels(columns, lambda column, width: self._tile(block, rows.start, height, column, width))
+        if extent % depth:
+            block = _Block(scope, rows, columns, main, extent % depth)
+            self._panels(columns, lambda column, width: self._tile(block, rows.start, height, column, width))
+        if self.blocks.has_epilogue:
+            self._each_kept(everything, rows.start, height, self._finish_kept)
 
     def _block(self, block: _Block) -> None:
         """One block of products for all tiles of the workgroup."""
@@ -85,7 +107,7 @@ class _Matmul:
             self.rows.fill(block.scope, row, height, block.first, block.count)
             self._panels(block.columns, lambda column, width: self._tile(block, row, height, column, width))
             if self.blocks.finishes_in_loop:
-                self._when_summed_up(block, lambda: self._finish_strip(block, row, height))
+                self._when_summed_up(block, lambda: self._each_kept(block, row, height, self._finish_kept))
 
         self._strips(block.rows, strip)
 
@@ -130,38 +152,52 @@ class _Matmul:
         vectors = range(0, width, self.lanes)
         places = [Place(row, number, column, offset) for number in range(height) for offset in vectors]
         state = self._begin(block, places, width)
-        with self.builder.for_(0, block.count, 1, state, covered=True) as loop:
-            at = (block.first, loop.index)
-            panel = self.columns.vectors(block.scope, block.columns, column, width, *at)
-            following: list[Value] = []
-            for number in range(height):
-                element = self.builder.splat(self.rows.element(block.scope, row, number, *at), self.lanes)
-                for values in panel:
-                    following += self.shape.reducer.take([loop.carried[len(following)]], [element, values], None)
-            loop.yield_(*following)
+        if self.blocks.streams:
+            sums = state
+            for at in range(block.count):
+                sums = self._step(block, sums, row, height, column, width, at)
+        else:
+            with self.builder.for_(0, block.count, 1, state, covered=True) as loop:
+                loop.yield_(*self._step(block, loop.carried, row, height, column, width, loop.index))
+            sums = loop.results
         corners = [self._corner(block, place, width) for place in places]
 
         def keep() -> None:
-            for corner, place, value in zip(corners, places, loop.results, strict=True):
+            for corner, place, value in zip(corners, places, sums, strict=True):
                 self.sums.store(block, corner, place, value)
 
         def finish() -> None:
-            for corner, value in zip(corners, loop.results, strict=True):
+            for corner, value in zip(corners, sums, strict=True):
                 self._finish(corner, value)
 
-        if self.blocks.finishes_in_loop:
+        if self.blocks.finishes_in_loop or self.blocks.streams:
             keep()
         elif self.blocks.has_epilogue:
             self._when_summed_up(block, finish, keep)
         else:
             finish()
 
+    def _step(
+        self, block: _Block, sums: list[Value], row: Dim, height: int, column: Dim, width: int, at: Dim
+    ) -> list[Value]:
+        """The sums of a tile after one more product."""
+        panel = self.columns.vectors(block.scope, block.columns, column, width, block.first, at)
+        following: list[Value] = []
+        for number in range(height):
+            element = self.rows.element(block.scope, row, number, block.first, at)
+            element = self.builder.splat(element, self.lanes)
+            for values in panel:
+                following += self.shape.reducer.take([sums[len(following)]], [element, values], None)
+        return following
+
     def _begin(self, block: _Block, places: list[Place], width: int) -> list[Value]:
         """The accumulators: zero in the first block, then what earlier ones have summed up."""
         builder = self.builder
         zero = builder.const(0, vector(self.shape.reducer.state_elem, self.lanes))
-        if self.blocks.depth >= self.shape.products.extent:
+        if self.blocks.depth >= self.shape.products.extent and not self.blocks.streams:
             return [zero] * len(places)
+        if self.blocks.streams:
+            return [self.sums.load(block, self._corner(block, place, width), place) for place in places]
         first = builder.op("arith.cmpi", (builder.index(block.first), builder.index(0)), vector("i1"), "eq")
         kept = [self.sums.load(block, self._corner(block, place, width), place) for place in places]
         return [builder.select(first, zero, value) for value in kept]
@@ -181,25 +217,29 @@ class _Matmul:
 
     # -- results
 
-    def _finish_strip(self, block: _Block, row: Dim, height: int) -> None:
-        """Stores the results of some rows vector by vector, from the sums that were kept."""
+    def _each_kept(
+        self, block: _Block, row: Dim, height: int, body: Callable[[_Block, LaneScope, Place], None]
+    ) -> None:
+        """Runs `body` for every vector of sums of some rows that were kept."""
         builder, band = self.builder, self.bands[self.shape.columns]
         plan = self.kernel.vector_plan(self.lanes)
-
-        def of_row(number: Dim) -> None:
-            here = block.scope.copy()
-            self._bind_rows(here, builder.add(row, number))
+        with builder.for_(0, height, 1, covered=True) as loop:
+            here, number = block.scope.copy(), builder.add(row, loop.index)
+            self._bind_rows(here, number)
 
             def at(scopes: list[LaneScope]) -> None:
                 for scope in scopes:
-                    column = scope.lanes_of(band.syms).base
-                    place = Place(builder.add(row, number), 0, column, 0)
-                    self._finish(scope, self.sums.load(block, scope, place))
+                    body(block, scope, Place(number, 0, scope.lanes_of(band.syms).base, 0))
 
             vector_loop(here, band, block.columns, plan, at)
 
-        with builder.for_(0, height, 1, covered=True) as loop:
-            of_row(loop.index)
+    def _clear(self, block: _Block, scope: LaneScope, place: Place) -> None:
+        zero = self.builder.const(0, vector(self.shape.reducer.state_elem, scope.lanes))
+        self.sums.store(block, scope, place, zero)
+
+    def _finish_kept(self, block: _Block, scope: LaneScope, place: Place) -> None:
+        """Stores the results at one vector of sums that were kept."""
+        self._finish(scope, self.sums.load(block, scope, place))
 
     def _finish(self, corner: LaneScope, value: Value) -> None:
         """Stores the results at one vector of sums."""

@@ -30,12 +30,20 @@ _MANY_WORKGROUPS = 16
 _BLOCK_VECTORS = 8
 # Products that are summed in one go where a factor is packed.
 _MOST_DEPTH = 384
+_ROWS_TO_CONVERT = 24
 # Below this many vectors of columns each packed row is used too seldom.
 _VECTORS_TO_PACK = 4
 # What one block of columns may take of the second-level cache when it is read in place.
 _SHARE_OF_L2 = 0.45
 # Ways of a cache: lines that fall into the same set.
 _WAYS = 8
+# Rows that are few, and the most that are still few where the column factor is large.
+_FEW_ROWS = 4
+_STREAMED_PRODUCTS = 8
+_MOST_ROWS_TO_STREAM = 8
+_NANOSECONDS_PER_BYTE = 0.03
+# What is read in one go from each row of a streamed factor.
+_LEAST_STREAM_BYTES = 2048
 # Rows whose sums a workgroup keeps in local memory, where no result can hold them.
 _KEPT_ROWS = 96
 # Below this many rows each packed element is used too seldom.
@@ -60,11 +68,15 @@ class MatmulBlocks:
     """Rows of a workgroup where sums are kept in local memory."""
     packs_columns: bool
     packs_rows: bool
+    keeps_sums: bool
+    """Whether sums leave the registers before they are results."""
     partials: ResultStore | None
     """The result in whose place sums may wait."""
     has_epilogue: bool
     finishes_in_loop: bool
     """Whether what follows the product is done in a loop over sums that have been stored."""
+    streams: bool = False
+    """Whether the columns' factor is read row after row, `depth` rows at a time, rather than panel by panel."""
 
 
 def choose_blocks(kernel: RowKernel, shape: MatmulShape, lanes: int) -> MatmulBlocks:
@@ -73,6 +85,8 @@ def choose_blocks(kernel: RowKernel, shape: MatmulShape, lanes: int) -> MatmulBl
     rows = 1 if shape.rows is None else bands[shape.rows].extent
     columns, products = bands[shape.columns].extent, shape.products.extent
     element = storage_bytes(shape.reducer.state_elem)
+    if _streams(kernel, shape, rows, element):
+        return _streaming_blocks(kernel, shape, lanes, rows)
     vectors = math.ceil(columns / lanes)
     width = min(2, vectors)
     height = _height(kernel, rows, width)
@@ -103,8 +117,8 @@ def choose_blocks(kernel: RowKernel, shape: MatmulShape, lanes: int) -> MatmulBl
         tile_vectors = min(vectors, _BLOCK_VECTORS) if packs_columns else vectors
     tile_vectors = math.ceil(tile_vectors / width) * width
 
-    keeps_sums = partials is None and (in_loop or packs_columns or packs_rows)
-    if keeps_sums and tile_rows > _KEPT_ROWS:
+    kept_in_local = partials is None and (in_loop or packs_columns or packs_rows)
+    if kept_in_local and tile_rows > _KEPT_ROWS:
         tile_rows = math.ceil(_KEPT_ROWS / height) * height
     if tile_vectors * lanes < columns:
         sizes[shape.columns] = tile_vectors * lanes
@@ -113,12 +127,55 @@ def choose_blocks(kernel: RowKernel, shape: MatmulShape, lanes: int) -> MatmulBl
     depth = products
     if packs_columns or packs_rows:
         room = MAX_LOCAL_BYTES // element - 64 * height
-        room -= tile_rows * tile_vectors * lanes if keeps_sums else 0
+        room -= tile_rows * tile_vectors * lanes if kept_in_local else 0
         a_product = tile_vectors * lanes * packs_columns + height * packs_rows
         depth = _even_part(products, max(lanes, min(room // a_product, _MOST_DEPTH)), lanes)
+    keeps_sums = in_loop or depth < products
     return MatmulBlocks(
-        height, width, depth, Tiles(sizes), tile_vectors, tile_rows, packs_columns, packs_rows, partials,
+        height, width, depth, Tiles(sizes), tile_vectors, tile_rows, packs_columns, packs_rows, keeps_sums, partials,
         has_epilogue, in_loop,
+    )  # fmt: skip
+
+
+def _streams(kernel: RowKernel, shape: MatmulShape, rows: int, element: int) -> bool:
+    """Whether a few rows meet a column factor that is best read from start to end."""
+    factor, band = shape.column_factor, kernel.row_bands[shape.columns]
+    if rows > _MOST_ROWS_TO_STREAM or factor.step(band) != 1:
+        return False
+    small = shape.products.extent * band.extent * element <= kernel.target.l2_bytes // 2
+    return rows <= _FEW_ROWS or not small
+
+
+def _streaming_blocks(kernel: RowKernel, shape: MatmulShape, lanes: int, rows: int) -> MatmulBlocks:
+    bands = kernel.row_bands
+    element = storage_bytes(shape.reducer.state_elem)
+    vectors = math.ceil(bands[shape.columns].extent / lanes)
+    products = shape.products.extent
+    width = 2 if rows <= _FEW_ROWS and vectors > 1 else 1
+    nanoseconds = products * vectors * lanes * element * _NANOSECONDS_PER_BYTE
+    total = nanoseconds * math.prod([bands[k].extent for k in shape.outer])
+    wanted = min(max(total / _MANY_WORKGROUPS, _LEAST_NANOSECONDS), _MOST_NANOSECONDS)
+    sizes = [0] * len(bands)
+    most = kernel.target.l1_bytes // 2 // element // lanes // rows
+    tile_vectors = min(vectors, most)
+    if nanoseconds > wanted * 1.5:
+        for k in shape.outer:
+            sizes[k] = 1
+        least = _LEAST_STREAM_BYTES // element // lanes
+        tile_vectors = min(tile_vectors, max(least, round(vectors * wanted / nanoseconds)))
+    else:
+        outer = configure.tile_bands([bands[k] for k in shape.outer], nanoseconds, [1] * len(shape.outer), wanted)
+        for k, size in zip(shape.outer, outer.sizes, strict=True):
+            sizes[k] = size
+    tile_vectors = _even_part(vectors, max(width, tile_vectors), width)
+    if tile_vectors < vectors:
+        sizes[shape.columns] = tile_vectors * lanes
+    depth = _STREAMED_PRODUCTS
+    partials = _partials(kernel, shape)
+    has_epilogue = partials is None or not _stores_sums(kernel, shape)
+    return MatmulBlocks(
+        rows, width, min(depth, products), Tiles(sizes), tile_vectors, rows, False, False, True, partials, has_epilogue,
+        has_epilogue, True,
     )  # fmt: skip
 
 
@@ -145,10 +202,12 @@ def _packs_columns(kernel: RowKernel, shape: MatmulShape, rows: int, columns: in
     """Whether the columns' factor is packed: if it has to be computed or turned round, or is used often enough and
     would not stay in the second-level cache where it is."""
     factor, band, target = shape.column_factor, kernel.row_bands[shape.columns], kernel.target
-    if not factor.is_plain or factor.step(band) != 1:
+    if factor.step(band) != 1:
         return True
-    if rows < _ROWS_TO_PACK:
+    if rows < (_ROWS_TO_PACK if factor.is_plain else _ROWS_TO_CONVERT):
         return False
+    if not factor.is_plain:
+        return True
     products = shape.products.extent
     step = factor.step(shape.products)
     evicted = step is None or _collide(step * element, products, target.l2_bytes)

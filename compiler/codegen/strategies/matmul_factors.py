@@ -27,10 +27,14 @@ class _Source:
         self.bands = kernel.row_bands
         self.products = shape.products
 
-    def bind_product(self, scope: LaneScope, first: Dim, at: Dim, pattern=0) -> None:
-        scope.bind(self.products.syms, Lanes(self.builder.add(first, at), pattern))
+    def bind_product(self, scope: LaneScope, first: Dim, at: Dim, pattern: int | tuple[int, ...] = 0) -> None:
+        """Binds the summed dim to first + at, or to that plus a pattern of lanes."""
+        if at.__class__ is int and pattern.__class__ is int:
+            scope.bind(self.products.syms, Lanes(first, at + pattern))
+        else:
+            scope.bind(self.products.syms, Lanes(self.builder.add(first, at), pattern))
 
-    def bind_rows(self, scope: LaneScope, row: Dim, pattern=0) -> None:
+    def bind_rows(self, scope: LaneScope, row: Dim, pattern: int | tuple[int, ...] = 0) -> None:
         if self.shape.rows is not None:
             scope.bind(self.bands[self.shape.rows].syms, Lanes(row, pattern))
 

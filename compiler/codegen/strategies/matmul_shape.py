@@ -2,7 +2,7 @@
 
 Enters: the `RowKernel` of a dispatch whose one reduction sums products. Leaves: a `MatmulShape`, or None where the
 dispatch has no such form (sizes that are known only at run time, a factor that is computed from both inputs, several
-summed bands); then the general kernel takes it.
+summed bands, a single row whose products are best summed up across lanes).
 
 The columns are the band that the result is contiguous along; lanes run along them. The largest band that only the
 other factor has is the rows. What is left, batch dims among it, is `outer`.
@@ -109,6 +109,8 @@ def matmul_shape(kernel: RowKernel) -> MatmulShape | None:
         return None
     if columns in own[0]:
         factors, own = factors[::-1], own[::-1]
+    if not own[0] and factors[1].step(bands[columns]) != 1:
+        return None
     rows = max(own[0], key=lambda k: (bands[k].extent, k), default=None)
     outer = [k for k in range(len(bands)) if k not in (rows, columns)]
     return MatmulShape(reduction, reducer, rows, columns, outer, products, *factors)

@@ -68,7 +68,7 @@ def sums_between_blocks(
     kernel: RowKernel, shape: MatmulShape, blocks: MatmulBlocks, lanes: int
 ) -> SumsInResult | SumsInLocalMemory | None:
     """The store of sums that the blocks need."""
-    if blocks.depth >= shape.products.extent and not blocks.finishes_in_loop:
+    if not blocks.keeps_sums:
         return None
     if blocks.partials is not None:
         return SumsInResult(kernel, blocks.partials)

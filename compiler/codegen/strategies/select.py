@@ -30,7 +30,7 @@ def select_strategy(graph: DispatchGraph) -> Strategy:
             return _ROOTS[op.name]
     views = [structured(op) for op in graph.ops if is_structured(op)]
     reductions = [view for view in views if view.reductions]
-    if any(contraction.is_contraction(view) for view in reductions):
+    if any(contraction.is_product(view) for view in reductions):
         return contraction.build
     if reductions:
         return reduction.build
