@@ -1,0 +1,70 @@
+"""IREE's compiler takes what we print after every phase, and finishes it to modules with our numbers.
+
+What its `iree-compile` gets from the hal and vm phases has our kernels, so the numbers are the same to the last bit.
+Its own code generator makes the kernels of the earlier phases; of flow and stream it takes dispatches of one root.
+"""
+
+import numpy as np
+import pytest
+
+PHASES = ("input", "flow", "stream", "hal", "vm")
+#: Programs whose dispatches IREE's code generator takes.
+SINGLE_ROOT = ("elementwise", "layer", "constant", "counted_loop", "branch", "while_loop")
+
+
+def test_every_text_is_read_and_verified(programs, iree_tool):
+    texts = [program.text(phase) for program in programs.values() for phase in PHASES]
+    assert len(texts) >= 5 * 8
+    done = iree_tool("iree-opt", "--split-input-file", "-", input="\n// -----\n".join(texts))
+    assert done.stdout.count("// -----") == len(texts) - 1
+
+
+@pytest.fixture(scope="module")
+def finished(programs, iree_jobs):
+    """The results of every program from every phase that IREE can go on from, all made in one process."""
+    keys = [(name, phase) for name in programs for phase in ("input", "hal", "vm")]
+    keys += [(name, phase) for name in SINGLE_ROOT for phase in ("flow", "stream")]
+    jobs = [(programs[name].text(phase), phase, programs[name].arguments, ("local-sync",)) for name, phase in keys]
+    return {key: result for key, (result, _) in zip(keys, iree_jobs(jobs))}
+
+
+def _check(finished, programs, phase, names, compare):
+    for name in names:
+        result = finished[name, phase]
+        assert isinstance(result, dict), f"{name} from {phase}: {result}"
+        ours = programs[name].ours()
+        for found, want in zip(result["local-sync"], ours, strict=True):
+            assert found.shape == want.shape, (name, phase)
+            compare(found, want, err_msg=f"{name} from {phase}")
+
+
+@pytest.mark.parametrize("phase", ["hal", "vm"])
+def test_our_kernels_give_our_numbers(finished, programs, phase):
+    _check(finished, programs, phase, programs, np.testing.assert_array_equal)
+
+
+def _close(found, want, err_msg):
+    np.testing.assert_allclose(found, want, rtol=2e-5, atol=1e-5, err_msg=err_msg)
+
+
+def test_from_input_their_kernels_give_our_numbers(finished, programs):
+    _check(finished, programs, "input", programs, _close)
+
+
+@pytest.mark.parametrize("phase", ["flow", "stream"])
+def test_from_later_phases_their_kernels_give_our_numbers(finished, programs, phase):
+    assert len(SINGLE_ROOT) >= 5
+    _check(finished, programs, phase, SINGLE_ROOT, _close)
+
+
+def test_our_numbers_are_right(programs):
+    for name, program in programs.items():
+        for found, want in zip(program.ours(), program.expected(), strict=True):
+            np.testing.assert_allclose(found, want, rtol=2e-5, atol=1e-5, err_msg=name)
+
+
+def test_the_command_line_tool_finishes_a_text(programs, iree_tool, tmp_path):
+    source, output = tmp_path / "layer.hal.mlir", tmp_path / "layer.vmfb"
+    source.write_text(programs["layer"].text("hal"))
+    iree_tool("iree-compile", "--compile-from=hal", source, "-o", output)
+    assert output.stat().st_size > 1000
