@@ -23,7 +23,7 @@ _USUAL_EXTENT = 256
 
 
 def largest(stores: Sequence[ResultStore]) -> ResultStore:
-    """The result whose dims are the domain."""
+    """The result whose dims are the domain; of equal ones the last, since it may read others at dims of its own."""
 
     def size(store: ResultStore) -> tuple[int, int]:
         points = 1
@@ -31,7 +31,7 @@ def largest(stores: Sequence[ResultStore]) -> ResultStore:
             points *= n if n.__class__ is int else _USUAL_EXTENT
         return points, len(store.shape)
 
-    return max(stores, key=size)
+    return max(reversed(stores), key=size)
 
 
 def syms_of(indices: Sequence[Index]) -> set[Sym]:
@@ -97,6 +97,7 @@ class Placement:
     def _by_producers(self, store: ResultStore) -> Indices:
         """Where the reductions behind it have their results; for dims of which they say nothing, those of the domain in
         order. A dim of one element is at 0."""
+        self._places = {}
         known = self._places_of(store.value)
         left = [sym for sym in self.syms if sym not in syms_of([index for index in known if index is not None])]
         indices = []
@@ -127,6 +128,11 @@ class Placement:
     def _find_places(self, value: Value) -> list[Index | None]:
         if value in self.reduced_at:
             return list(self.reduced_at[value])
+        seen = set(self.uses.seen.get(value, {}).values())
+        if len(seen) == 1:
+            (indices,) = seen
+            if all(map(is_plain, indices)):
+                return list(indices)
         op = value.defining_op
         places: list[Index | None] = [None] * len(value.type.shape)
         if op is not None and is_structured(op):

@@ -11,6 +11,8 @@ register_passes(
         "iree-abi-wrap-entry-points": "pyiree.compiler.flow.wrap_entry_points",
         "iree-hal-assign-target-devices": "pyiree.compiler.flow.assign_target_devices",
         "iree-dispatch-creation-fold-unit-extent-dims": "pyiree.compiler.flow.fold_unit_reductions",
+        "iree-dispatch-creation-split-reduction-ops": "pyiree.compiler.flow.split_reductions",
+        "pyiree-flow-split-scans": "pyiree.compiler.flow.split_scans",
         "iree-dispatch-creation-form-dispatch-regions": "pyiree.compiler.flow.form_dispatch_regions",
         "iree-flow-outline-dispatch-regions": "pyiree.compiler.flow.outline_dispatch_regions",
         "pyiree-flow-materialize-host-scalars": "pyiree.compiler.flow.materialize_host_scalars",

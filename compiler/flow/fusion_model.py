@@ -20,6 +20,8 @@ from pyiree.compiler.dialects.linalg_interface import LinalgOp
 from pyiree.compiler.flow.op_kinds import (
     CONTRACTION,
     ELEMENTWISE,
+    FEW_ROWS,
+    LONG_ROW,
     REDUCTION,
     RESHAPES,
     VIEW,
@@ -30,6 +32,7 @@ from pyiree.compiler.flow.op_kinds import (
     elements_of,
     kind_of,
     moves_only,
+    vectors_of,
 )
 from pyiree.compiler.ir.affine import AffineConstant, AffineDim
 from pyiree.compiler.ir.core import Operation, Value
@@ -43,13 +46,8 @@ SMALL = 20_000.0
 MAX_OPS = 200
 #: Tensors that a dispatch reads and writes; executables take a few more.
 MAX_BINDINGS = 36
-#: Reduced elements of a row that one workgroup may handle when there are only a few rows.
-LONG_ROW = 1 << 15
-FEW_ROWS = 8
 #: Dispatches over fewer elements take less time than starting them.
 FEW_ELEMENTS = 1 << 14
-#: Rows along the innermost dim lie side by side in vectors of about this many lanes.
-LANES = 16
 
 #: An index that is 0 because the dim has one element, and one that is no single dim of the domain.
 ZERO, OPAQUE = -1, None
@@ -222,7 +220,7 @@ class FusionGroup:
             return True
         count = element_count([self.extents[d] for d in rows])
         if rows and max(rows) == max(domain):
-            count = count / element_count([self.extents[max(rows)]]) * _vectors(self.extents[max(rows)])
+            count = count / element_count([self.extents[max(rows)]]) * vectors_of(self.extents[max(rows)])
         return count >= FEW_ROWS
 
     def _accepts_reduction(self, op: Operation, kind: str, reads: list[Read]) -> bool:
@@ -402,10 +400,6 @@ class FusionGroup:
 
 def _plain(indices: Iterable[int | None]) -> frozenset[int]:
     return frozenset([i for i in indices if i is not None and i >= 0])
-
-
-def _vectors(extent: int | None) -> int:
-    return -(-element_count([extent]) // LANES)
 
 
 def _tensor_inputs(op: Operation) -> list[Value]:

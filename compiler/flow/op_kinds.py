@@ -27,6 +27,11 @@ _DOTS = frozenset({
     "linalg.batch_vecmat", "linalg.dot",
 })  # fmt: skip
 
+#: Reduced elements of a row that one workgroup may handle when there are only a few rows.
+LONG_ROW = 1 << 15
+FEW_ROWS = 8
+#: Rows along the innermost dim lie side by side in vectors of about this many lanes.
+LANES = 16
 #: A dim that is not known counts as this many elements.
 USUAL_EXTENT = 256
 
@@ -100,6 +105,11 @@ def captured_tensors(op: Operation) -> list[Value]:
 def element_count(shape: Iterable[int | None]) -> int:
     """The elements of a shape, or the points of some loops."""
     return math.prod([USUAL_EXTENT if d is None else d for d in shape])
+
+
+def vectors_of(extent: int | None) -> int:
+    """The vectors that rows along a dim make up."""
+    return -(-element_count([extent]) // LANES)
 
 
 def elements_of(value: Value) -> int:

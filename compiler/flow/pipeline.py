@@ -5,6 +5,7 @@ PASSES = (
     "iree-hal-assign-target-devices",
     "pyiree-flow-materialize-host-scalars",
     "iree-dispatch-creation-fold-unit-extent-dims",
+    "iree-dispatch-creation-split-reduction-ops",
     "canonicalize",
     "cse",
     "iree-dispatch-creation-form-dispatch-regions",

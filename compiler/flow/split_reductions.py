@@ -1,0 +1,250 @@
+"""iree-dispatch-creation-split-reduction-ops: large reductions to few results are done in blocks.
+
+Before: %1 = linalg.generic … sum of tensor<1048576xf32> to tensor<f32>
+After:  %1 = tensor.expand_shape %0 … to tensor<64x16384xf32>
+        %2 = linalg.generic … sum along the second dim, to tensor<64xf32>
+        %3 = linalg.generic … sum of the 64
+
+How many blocks there are follows from the shapes alone, so that any number of workers gives the same bits. Blocks are
+in order, so the first of equal elements still wins (argmax). What is left when no number of blocks fits is reduced on
+its own and is what the last reduction starts from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyiree.compiler.dialects.arith import AddIOp, ConstantOp, MulIOp
+from pyiree.compiler.dialects.linalg import GenericOp, IndexOp, YieldOp
+from pyiree.compiler.dialects.linalg_generalize import generalize
+from pyiree.compiler.dialects.linalg_interface import PARALLEL as PARALLEL_LOOP
+from pyiree.compiler.dialects.linalg_interface import REDUCTION as REDUCTION_LOOP
+from pyiree.compiler.dialects.linalg_interface import IteratorTypeAttr, LinalgOp
+from pyiree.compiler.flow.op_kinds import FEW_ROWS, LONG_ROW, REDUCTION, element_count, kind_of, vectors_of
+from pyiree.compiler.flow.static_tensors import fill_scalar, filled, in_blocks, part_of_dim
+from pyiree.compiler.ir.affine import AffineDim, AffineExpr, AffineMap
+from pyiree.compiler.ir.attributes import ArrayAttr, IntegerAttr
+from pyiree.compiler.ir.builder import Builder
+from pyiree.compiler.ir.core import Block, Operation, Value
+from pyiree.compiler.ir.passes import PassContext, register_pass
+from pyiree.compiler.ir.types import index
+
+#: Points of a block: enough for a workgroup, and few enough that there are many blocks.
+BLOCK = 1 << 14
+MAX_BLOCKS = 128
+
+
+@register_pass("iree-dispatch-creation-split-reduction-ops", on=("util.func", "util.initializer"))
+def split_reductions(func: Operation, context: PassContext) -> None:
+    """Splits the reductions that few workgroups would have to do alone."""
+    for op in list(func.walk_type(LinalgOp)):
+        if kind_of(op) == REDUCTION and op.parent_of_type(GenericOp) is None:
+            loop = _loop_to_split(op)
+            if loop is not None:
+                _Split(op, loop).run()
+
+
+def block_count(extent: int, points: int) -> int:
+    """Blocks of a loop of `extent` rounds over `points` points in all: near the wanted size, whole ones if possible."""
+    wanted = max(2, min(MAX_BLOCKS, points // BLOCK, extent))
+    fitting = [n for n in range(max(2, wanted // 2), 2 * wanted + 1) if extent % n == 0]
+    return min(fitting, key=lambda n: abs(n - wanted)) if fitting else wanted
+
+
+def _loop_to_split(op: LinalgOp) -> int | None:
+    """The longest reduced loop of an op that reduces much to little."""
+    ranges, kinds = op.loop_ranges(), op.iterators()
+    if any(size is None for size in ranges) or 0 in ranges:
+        return None
+    reduced = [d for d, kind in enumerate(kinds) if kind != PARALLEL_LOOP]
+    rows = [d for d, kind in enumerate(kinds) if kind == PARALLEL_LOOP]
+    if element_count([ranges[d] for d in reduced]) <= LONG_ROW:
+        return None
+    largest = max(op.maps()[: len(op.inputs)], key=lambda map_: len(map_.results))
+    inner = largest.dim_positions()[-1] if largest.results else None
+    units = [vectors_of(ranges[d]) if d == inner else ranges[d] for d in rows]
+    return max(reduced, key=lambda d: ranges[d]) if element_count(units) < FEW_ROWS else None
+
+
+@dataclass
+class Combiner:
+    """How a body takes one more element: `elements` are its values that meet the results so far, one for each result,
+    in `ops`, which are all that depends on those."""
+
+    elements: list[Value]
+    ops: list[Operation]
+
+
+def combiner_of(op: GenericOp) -> Combiner | None:
+    """The combiner of a reduction's body, or None if its results don't each meet one element."""
+    block = op.body_block
+    accumulators = block.arguments[len(op.inputs) :]
+    dependent = set(accumulators)
+    ops = []
+    for inner in block.ops:
+        if any(operand in dependent for operand in inner.operands):
+            dependent.update(inner.results)
+            ops.append(inner)
+    elements = []
+    for accumulator, yielded in zip(accumulators, block.terminator.operands):
+        made = yielded.defining_op
+        if made is None or len(made.operands) not in (2, 3) or (len(made.operands) == 3) != (made.name == "arith.select"):
+            return None
+        pair = made.operands[-2:]
+        if accumulator not in pair:
+            return None
+        element = pair[0] if pair[1] is accumulator else pair[1]
+        if element in dependent or element.type is not accumulator.type:
+            return None
+        elements.append(element)
+    ops = ops[:-1]
+    known = dependent | set(elements)
+    for inner in ops:
+        if inner.regions or not all(v in known or _is_constant(v) for v in inner.operands):
+            return None
+    return Combiner(elements, ops)
+
+
+def _is_constant(value: Value) -> bool:
+    return isinstance(value.defining_op, ConstantOp)
+
+
+class _Split:
+    """One reduction that is split along one of its loops."""
+
+    def __init__(self, op: LinalgOp, loop: int) -> None:
+        self.op = op
+        self.loop = loop
+        self.builder = Builder.before(op, op.location)
+
+    def run(self) -> None:
+        builder, old = self.builder, self.op
+        if not isinstance(old, GenericOp):
+            self.op = builder.insert(generalize(old))
+        ranges = self.op.loop_ranges()
+        extent = ranges[self.loop]
+        blocks = block_count(extent, element_count(ranges))
+        size = extent // blocks
+        scalars = [fill_scalar(builder, value) for value in self.op.outputs]
+        combiner = combiner_of(self.op)
+        if combiner is None or None in scalars or not self._runs_plainly():
+            if self.op is not old:
+                self.op.erase()
+            return
+        partials = self._partials(blocks, size, scalars)  # type: ignore[arg-type]
+        starts = list(self.op.outputs)
+        if blocks * size < extent:
+            starts = self._rest(blocks * size, extent)
+        results = self._combined(combiner, partials, starts)
+        old.replace_all_uses_with(results)
+        old.erase()
+        if self.op is not old:
+            self.op.erase()
+
+    def _runs_plainly(self) -> bool:
+        """Whether the loop is a dim of its own wherever it is used, and nothing is read at computed places."""
+        uses = [e for map_ in self.op.maps() for e in map_.results if self.loop in e.used_dims()]
+        return all(isinstance(e, AffineDim) for e in uses) and all(
+            inner.name != "tensor.extract" for inner in self.op.body_block.ops
+        )
+
+    def _places(self, number: int) -> list[int]:
+        """The dims of an operand along which the loop runs."""
+        return [p for p, d in enumerate(self.op.maps()[number].dim_positions()) if d == self.loop]
+
+    def _partials(self, blocks: int, size: int, scalars: list[Value]) -> list[Value]:
+        """The results of each block."""
+        op, builder = self.op, self.builder
+        inputs, maps = [], []
+        for number, value in enumerate(op.inputs):
+            exprs: list[AffineExpr] = []
+            places = self._places(number)
+            for p, expr in enumerate(op.maps()[number].results):
+                if p in places:
+                    exprs.append(AffineDim(0))
+                exprs.append(_shifted(expr))
+            for p in reversed(places):
+                value = in_blocks(builder, part_of_dim(builder, value, p, 0, blocks * size), p, blocks)
+            inputs.append(value)
+            maps.append(AffineMap(len(op.iterators()) + 1, 0, exprs))
+        outputs = [filled(builder, s, [blocks, *v.type.shape]) for s, v in zip(scalars, op.outputs)]
+        for map_ in op.maps()[len(op.inputs) :]:
+            maps.append(AffineMap(map_.num_dims + 1, 0, [AffineDim(0), *map(_shifted, map_.results)]))
+        kinds = [IteratorTypeAttr(PARALLEL_LOOP), *op.iterator_types]
+        return self._copy(inputs, outputs, maps, kinds, size)
+
+    def _rest(self, start: int, extent: int) -> list[Value]:
+        """The results for what is left behind the blocks."""
+        op, builder = self.op, self.builder
+        inputs = []
+        for number, value in enumerate(op.inputs):
+            for p in self._places(number):
+                value = part_of_dim(builder, value, p, start, extent - start)
+            inputs.append(value)
+        return self._copy(inputs, list(op.outputs), list(op.maps()), list(op.iterator_types), None, start)
+
+    def _copy(
+        self, inputs: list[Value], outputs: list[Value], maps: list[AffineMap], kinds: list, size: int | None,
+        start: int = 0,
+    ) -> list[Value]:  # fmt: skip
+        """The op over other operands, its indices along the loop still those of the whole."""
+        op = self.op
+        made = op.clone()
+        made.inputs, made.outputs = inputs, outputs
+        made.indexing_maps, made.iterator_types = ArrayAttr(maps), ArrayAttr(kinds)
+        for result, output in zip(made.results, outputs):
+            result.type = output.type
+        self.builder.insert(made)
+        for inner in list(made.body_block.ops):
+            if isinstance(inner, IndexOp):
+                self._move_index(inner, size, start)
+        return list(made.results)
+
+    def _move_index(self, inner: IndexOp, size: int | None, start: int) -> None:
+        is_split = inner.dim == self.loop
+        inner.dim = inner.dim + (size is not None)
+        if not is_split:
+            return
+        b = Builder.after(inner)
+        users = list(inner.result.uses)
+        if size is not None:
+            number = b.insert(IndexOp(0)).result
+            before = b.insert(MulIOp(number, b.insert(ConstantOp(IntegerAttr(size, index))).result)).result
+        else:
+            before = b.insert(ConstantOp(IntegerAttr(start, index))).result
+        moved = b.insert(AddIOp(before, inner.result)).result
+        for use in users:
+            use.owner.set_operand(use.index, moved)
+
+    def _combined(self, combiner: Combiner, partials: list[Value], starts: list[Value]) -> list[Value]:
+        """The results of the blocks, combined in order."""
+        op = self.op
+        accumulators = op.body_block.arguments[len(op.inputs) :]
+        elements = [value.type for value in accumulators]
+        body = Block([*elements, *elements])
+        builder = Builder.at_end(body, op.location)
+        mapping: dict[Value, Value] = dict(zip(accumulators, body.arguments[len(elements) :]))
+        mapping.update(zip(combiner.elements, body.arguments))
+        for inner in combiner.ops:
+            for operand in inner.operands:
+                if operand not in mapping and _is_constant(operand):
+                    mapping[operand] = builder.insert(operand.defining_op.clone()).results[0]
+            builder.insert(inner.clone(mapping))
+        builder.insert(YieldOp([mapping[v] for v in op.body_block.terminator.operands]))
+        kept = [d for d, kind in enumerate(op.iterators()) if kind == PARALLEL_LOOP]
+        rank = len(kept) + 1
+        replaced: list[AffineExpr] = [AffineDim(1 + kept.index(d) if d in kept else 0) for d in range(len(op.iterators()))]
+        outputs = [[e.substitute(replaced) for e in map_.results] for map_ in op.maps()[len(op.inputs) :]]
+        maps = [AffineMap(rank, 0, [AffineDim(0), *exprs]) for exprs in outputs]
+        maps += [AffineMap(rank, 0, exprs) for exprs in outputs]
+        kinds = [IteratorTypeAttr(REDUCTION_LOOP), *[IteratorTypeAttr(PARALLEL_LOOP)] * len(kept)]
+        made = GenericOp(
+            partials, starts, ArrayAttr(maps), ArrayAttr(kinds), body=body, result_types=[v.type for v in starts],
+            location=op.location,
+        )  # fmt: skip
+        return list(self.builder.insert(made).results)
+
+
+def _shifted(expr: AffineExpr) -> AffineExpr:
+    """An expression of loops that have one more in front of them."""
+    return expr.substitute([AffineDim(d + 1) for d in range(max(expr.used_dims(), default=-1) + 1)])
