@@ -286,6 +286,9 @@ class BoundJitFunction:
 
 
 def clear_caches() -> None:
-    """Forgets the traces and programs of all jitted functions in memory; those on disk stay."""
+    """Forgets the traces, programs and kernels of all jitted functions in memory; those on disk stay."""
+    from pyiree.compiler.codegen.llvm.objects import forget_objects
+
     for function in list(_living):
         function.clear_cache()
+    forget_objects()

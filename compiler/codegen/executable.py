@@ -14,7 +14,7 @@ from pyiree.runtime.vmfb.abi import LIBRARY_QUERY_SYMBOL
 
 from .elf.link import link
 from .llvm import library
-from .llvm.executable_library import EntryPoint, library_module
+from .llvm.executable_library import EntryPoint, library_tables, query_module
 from .llvm.objects import KERNEL_SYMBOL, ObjectCache, Unit, compile_objects
 from .target import Target
 
@@ -38,12 +38,27 @@ def build_executable(
         if unit.symbol and stands_for.setdefault(unit.symbol, first.symbol) != first.symbol:
             raise CompileError(f"two kernels of {name} have the symbol {unit.symbol}")
     entry_points = [replace(e, symbol=stands_for.get(e.symbol, e.symbol)) for e in entry_points]
-    tables = Unit(library_module(name, entry_points, target))
     units = list(distinct.values())
     return link(
-        compile_objects([tables, *units], target, cache),
+        [
+            library_tables(name, entry_points, target),
+            _query_object(target, cache),
+            *compile_objects(units, target, cache),
+        ],
         [LIBRARY_QUERY_SYMBOL],
         lambda symbol: library.object_of(symbol, target, cache),
-        [f"the tables of {name}", *(f"kernel {unit.symbol or k} of {name}" for k, unit in enumerate(units))],
-        [{}, *({KERNEL_SYMBOL: unit.symbol} if unit.symbol else {} for unit in units)],
+        ["", f"the query of {name}", *(f"kernel {unit.symbol or k} of {name}" for k, unit in enumerate(units))],
+        [{}, {}, *({KERNEL_SYMBOL: unit.symbol} if unit.symbol else {} for unit in units)],
     )
+
+
+_query_objects: dict[Target, bytes] = {}
+
+
+def _query_object(target: Target, cache: ObjectCache | None) -> bytes:
+    """The query function, which all executables of a target share."""
+    found = _query_objects.get(target)
+    if found is None:
+        (found,) = compile_objects([Unit(query_module(target))], target, cache)
+        _query_objects[target] = found
+    return found

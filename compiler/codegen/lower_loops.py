@@ -36,6 +36,9 @@ class _Lowering:
         self.fn = kernel.body
         self._values: dict[Value, lv.Value] = {}
         self._pointers: dict[Buffer, lv.Value] = {}
+        #: Addresses of elements in the blocks around the place at hand. LLVM's code generator, which runs without
+        #: the middle end, takes each instruction as it is: one address with many offsets, not many addresses.
+        self._elements: dict[tuple[Buffer, Value], lv.Value] = {}
 
     def run(self) -> None:
         for buffer in self.loops.buffers:
@@ -74,6 +77,7 @@ class _Lowering:
 
     def _block(self, block: Block) -> None:
         dynamic = [b for b in self.loops.buffers if b.byte_offset.__class__ is not int]
+        outer, self._elements = self._elements, self._elements.copy()
         for op in block.ops:
             name = op.name
             if name == "const":
@@ -91,6 +95,7 @@ class _Lowering:
             for buffer in dynamic:
                 if op.results and buffer.byte_offset is op.results[0]:
                     self._pointer(buffer)
+        self._elements = outer
 
     # -- memory
 
@@ -100,7 +105,10 @@ class _Lowering:
         pointer = self._pointer(buffer)
         if base.const is not None:
             return self.fn.gep(pointer, base.const + offset, storage)
-        pointer = self.fn.gep(pointer, self._value(base), storage)
+        element = self._elements.get((buffer, base))
+        if element is None:
+            element = self._elements[buffer, base] = self.fn.gep(pointer, self._value(base), storage)
+        pointer = element
         if lv.lanes(pointer.ty) == 1:
             return self.fn.gep(pointer, offset, storage)
         return pointer

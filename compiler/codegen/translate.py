@@ -61,6 +61,10 @@ class DispatchKernel:
         """The kernel's module as LLVM IR."""
         return _llvm_module(self.symbol, self.plan.kernel, self.target)
 
+    def unit(self) -> objects.Unit:
+        """What is compiled: in it the kernel has no name of its own, so that equal kernels share an object."""
+        return objects.Unit(_llvm_module(objects.KERNEL_SYMBOL, self.plan.kernel, self.target), symbol=self.symbol)
+
     def text(self, phase: str) -> str:
         """The kernel as text at "kernel", "llvm" or "asm"."""
         if phase == "kernel":
@@ -88,7 +92,7 @@ def link_executable(
 ) -> bytes:
     """One ELF executable library of all kernels, entry points in order."""
     entries = [kernel.entry_point for kernel in kernels]
-    return build_executable(name, entries, [kernel.llvm_text for kernel in kernels], target, cache)
+    return build_executable(name, entries, [kernel.unit() for kernel in kernels], target, cache)
 
 
 def _llvm_module(name: str, loops: KernelFunction, target: Target) -> str:

@@ -92,17 +92,20 @@ class _Segment(NamedTuple):
 
 
 def link(
-    objects: Sequence[bytes],
+    objects: Sequence[bytes | ObjectFile],
     exports: Sequence[str],
     resolve: Resolve | None = None,
     labels: Sequence[str] | None = None,
     renamed: Sequence[Mapping[str, str]] | None = None,
 ) -> bytes:
     """One shared object. `labels` name the objects in error messages; `renamed` gives, object by object, other
-    names to global symbols, so that objects made alike can be linked together."""
+    names to global symbols, so that objects made alike can be linked together. An `ObjectFile` is taken as it is."""
     labels = labels or [f"object {k}" for k in range(len(objects))]
     renamed = renamed or [{}] * len(objects)
-    files = [read_object(*parts) for parts in zip(objects, labels, renamed, strict=True)]
+    files = [
+        item if isinstance(item, ObjectFile) else read_object(item, label, names)
+        for item, label, names in zip(objects, labels, renamed, strict=True)
+    ]
     return _Link(files).run(exports, resolve)
 
 

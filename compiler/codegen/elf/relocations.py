@@ -120,6 +120,8 @@ KINDS: dict[int, dict[int, Kind]] = {
 }
 
 RELATIVE = {EM_X86_64: 8, EM_AARCH64: 1027}
+#: The type of a 64-bit address, by machine.
+ABSOLUTE = {EM_X86_64: 1, EM_AARCH64: 257}
 
 
 def kind_of(machine: int, number: int, where: str) -> Kind:

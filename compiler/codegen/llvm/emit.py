@@ -58,6 +58,11 @@ class Module:
             self.declarations[name] = f"declare {visibility}{ret} @{name}({', '.join(args)}) {attrs}".rstrip()
         return Declaration(name, ret, tuple(args))
 
+    def external(self, name: str) -> Value:
+        """Data of another object of the same library; its value is the address."""
+        self.globals.append(f"@{name} = external hidden constant i8")
+        return Value(f"@{name}", PTR)
+
     # -- constants in read-only memory
 
     def constant(self, name: str, ty: str, init: str, align: int = 8, linkage: str = "private unnamed_addr") -> Value:

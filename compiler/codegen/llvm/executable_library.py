@@ -1,14 +1,16 @@
-"""The module that makes kernels an IREE executable library: the query function and the tables it returns.
+"""What makes kernels an IREE executable library: the query function and the tables it returns.
 
-Enters: entry points (one a kernel). Leaves: LLVM IR text, to be compiled and linked with the kernels'
-objects. The query function answers null when the runtime is older than the tables, or when the processor
-lacks a feature that the kernels were compiled for (a runtime that tells nothing, all-zero data, is
-trusted), so that a copied artifact fails with a message instead of an illegal instruction.
+Enters: entry points (one a kernel). Leaves: the tables as an object for the linker, made here byte by byte since all
+in them is known, and LLVM IR of the query function, which is the same for all libraries of a target. It answers null
+when the runtime is older than the tables, or when the processor lacks a feature that the kernels were compiled for (a
+runtime that tells nothing, all-zero data, is trusted), so that a copied artifact fails with a message instead of an
+illegal instruction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import struct
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyiree.compiler.errors import CompileError
@@ -23,12 +25,29 @@ from pyiree.runtime.vmfb.abi import (
     StructLayout,
 )
 
+from ..elf.object_file import (
+    EM_AARCH64,
+    EM_X86_64,
+    SHF_ALLOC,
+    SHF_WRITE,
+    SHN_UNDEF,
+    STB_GLOBAL,
+    STB_LOCAL,
+    ObjectFile,
+    Relocation,
+    Section,
+    Symbol,
+)
+from ..elf.relocations import ABSOLUTE
+from ..target import AARCH64, Target
 from .emit import Module
 from .kernel import MAX_BINDINGS, MAX_CONSTANTS
-from .values import I32, I64, PTR, Value, zero
+from .values import I32, I64, PTR, zero
 
 MAX_LOCAL_MEMORY = 128 << 10
 NAME_PREFIX = "pyiree"
+#: Where the tables begin; hidden in the executable.
+LIBRARY_SYMBOL = "pyiree_executable_library"
 
 _SOURCE_LOCATION = StructLayout(16, {"line": (0, "u32"), "path_length": (4, "u32"), "path": (8, "ptr")})
 
@@ -47,29 +66,23 @@ class EntryPoint:
     """File and line of the user's code, for profilers."""
 
 
-def library_module(name: str, entry_points: Sequence[EntryPoint], target) -> str:
-    """LLVM IR of the library `pyiree.<name>` with the entry points in order of their ordinals."""
+def library_tables(name: str, entry_points: Sequence[EntryPoint], target: Target) -> ObjectFile:
+    """The tables of the library `pyiree.<name>` with the entry points in order of their ordinals."""
     for entry in entry_points:
         _check(entry)
-    m = Module(target)
-    header = _constant(
-        m, "header", LIBRARY_HEADER, {"version": LIBRARY_VERSION, "name": m.string(f"{NAME_PREFIX}.{name}")}
-    )
-    count = len(entry_points)
-    kernels = [m.declare(e.symbol, I32, (PTR, PTR, PTR)) for e in entry_points]
-    fields = {
-        "header": header,
-        "export_count": count,
-        "export_functions": m.pointer_table("functions", kernels),
-        "export_attributes": _array(m, "attributes", DISPATCH_ATTRIBUTES, [_attributes(e) for e in entry_points]),
-        "export_names": m.pointer_table("names", [m.string(e.name) for e in entry_points]),
+    tables = _Tables()
+    header = {"version": LIBRARY_VERSION, "name": tables.string(f"{NAME_PREFIX}.{name}")}
+    fields: dict[str, int | _Address] = {
+        "header": tables.place([(LIBRARY_HEADER, header)]),
+        "export_count": len(entry_points),
+        "export_functions": tables.pointers([tables.function(e.symbol) for e in entry_points]),
+        "export_attributes": tables.place([(DISPATCH_ATTRIBUTES, _attributes(e)) for e in entry_points]),
+        "export_names": tables.pointers([tables.string(e.name) for e in entry_points]),
     }
     if any(e.source is not None for e in entry_points):
-        locations = [_source_location(m, e.source) for e in entry_points]
-        fields["export_source_locations"] = _array(m, "sources", _SOURCE_LOCATION, locations)
-    library = _constant(m, "library", LIBRARY, fields)
-    _query_function(m, library, target.processor_bits)
-    return m.text()
+        locations = [(_SOURCE_LOCATION, _source_location(tables, e.source)) for e in entry_points]
+        fields["export_source_locations"] = tables.place(locations)
+    return tables.finish(f"the tables of {name}", tables.place([(LIBRARY, fields)]), target)
 
 
 def _check(entry: EntryPoint) -> None:
@@ -96,56 +109,97 @@ def _attributes(entry: EntryPoint) -> dict[str, int]:
     }
 
 
-def _source_location(m: Module, source: tuple[str, int] | None) -> dict[str, int | Value]:
+def _source_location(tables: _Tables, source: tuple[str, int] | None) -> dict[str, int | _Address]:
     path, line = source or ("", 0)
-    return {"line": line, "path_length": len(path.encode()), "path": m.string(path)}
+    return {"line": line, "path_length": len(path.encode()), "path": tables.string(path)}
 
 
-def _query_function(m: Module, library: Value, required: int) -> None:
+def query_module(target: Target) -> str:
+    """LLVM IR of the function that a runtime asks for the tables."""
+    m = Module(target)
+    library = m.external(LIBRARY_SYMBOL)
     f = m.function(LIBRARY_QUERY_SYMBOL, [("max_version", I32), ("environment", PTR)], PTR, linkage="")
     suitable = f.icmp("uge", f.args["max_version"], LIBRARY_VERSION)
-    if required:
+    if required := target.processor_bits:
         word = f.load(I64, f.gep(f.args["environment"], ENVIRONMENT.offset("processor_data"), "i8"))
         unknown = f.icmp("eq", word, 0)
         complete = f.icmp("eq", f.and_(word, required), required)
         suitable = f.and_(suitable, f.or_(unknown, complete))
     f.ret(f.select(suitable, library, zero(PTR)))
+    return m.text()
 
 
-# -- C structs as constants
+# -- C structs as bytes
+
+_DATA, _STRINGS = 1, 2  # sections, and the symbols that stand for their starts
+_FORMATS = {"u8": "<B", "u16": "<H", "u32": "<I", "u64": "<Q"}
+
+#: What a pointer in the tables points at: a symbol and a distance from it.
+_Address = tuple[int, int]
 
 
-def _constant(m: Module, name: str, layout: StructLayout, fields: dict[str, int | Value]) -> Value:
-    ty, init = _struct(layout, fields)
-    return m.constant(name, ty, init)
+class _Tables:
+    """Structs and strings with the places that hold addresses."""
 
+    def __init__(self) -> None:
+        self._data = bytearray()
+        self._strings = bytearray()
+        self._string_at: dict[str, int] = {}
+        self._relocated: list[tuple[int, _Address]] = []
+        self._symbols = [
+            Symbol("", STB_LOCAL, SHN_UNDEF, 0),
+            Symbol("", STB_LOCAL, _DATA, 0),
+            Symbol("", STB_LOCAL, _STRINGS, 0),
+        ]
+        self._functions: dict[str, _Address] = {}
 
-def _array(m: Module, name: str, layout: StructLayout, items: Sequence[dict[str, int | Value]]) -> Value:
-    structs = [_struct(layout, fields) for fields in items]
-    ty = structs[0][0] if structs else "i8"
-    return m.constant(name, f"[{len(structs)} x {ty}]", "[" + ", ".join(f"{t} {i}" for t, i in structs) + "]")
+    def string(self, text: str) -> _Address:
+        """A zero-terminated string; equal strings are one."""
+        at = self._string_at.get(text)
+        if at is None:
+            at = self._string_at[text] = len(self._strings)
+            self._strings += text.encode() + b"\0"
+        return _STRINGS, at
 
+    def function(self, name: str) -> _Address:
+        """A function of another object."""
+        found = self._functions.get(name)
+        if found is None:
+            found = self._functions[name] = len(self._symbols), 0
+            self._symbols.append(Symbol(name, STB_GLOBAL, SHN_UNDEF, 0))
+        return found
 
-def _struct(layout: StructLayout, fields: dict[str, int | Value]) -> tuple[str, str]:
-    """Type and initializer of a struct: packed, with the padding written out; fields not given are zero."""
-    types, values, at = [], [], 0
-    for field, (offset, kind) in sorted(layout.fields.items(), key=lambda item: item[1][0]):
-        _pad(types, values, offset - at)
-        value = fields.get(field, 0)
-        if kind == "ptr":
-            types.append("ptr")
-            values.append(f"ptr {value.ref if isinstance(value, Value) else 'null'}")
-            at = offset + 8
-        else:
-            ty = f"i{kind[1:]}"
-            types.append(ty)
-            values.append(f"{ty} {value}")
-            at = offset + int(kind[1:]) // 8
-    _pad(types, values, layout.size - at)
-    return "<{ " + ", ".join(types) + " }>", "<{ " + ", ".join(values) + " }>"
+    def pointers(self, targets: Sequence[_Address]) -> _Address:
+        """An array of addresses."""
+        start = len(self._data)
+        self._relocated += [(start + 8 * k, target) for k, target in enumerate(targets)]
+        self._data += bytes(8 * len(targets))
+        return _DATA, start
 
+    def place(self, structs: Sequence[tuple[StructLayout, Mapping[str, int | _Address]]]) -> _Address:
+        """An array of structs; fields that are not given are zero."""
+        first = len(self._data)
+        for layout, fields in structs:
+            start = len(self._data)
+            self._data += bytes(layout.size)
+            for field, value in fields.items():
+                offset, kind = layout.fields[field]
+                if isinstance(value, tuple):
+                    self._relocated.append((start + offset, value))
+                else:
+                    struct.pack_into(_FORMATS[kind], self._data, start + offset, value)
+        self._data += bytes(-len(self._data) % 8)
+        return _DATA, first
 
-def _pad(types: list[str], values: list[str], size: int) -> None:
-    if size:
-        types.append(f"[{size} x i8]")
-        values.append(f"[{size} x i8] zeroinitializer")
+    def finish(self, label: str, library: _Address, target: Target) -> ObjectFile:
+        """All of it as an object that defines `LIBRARY_SYMBOL`."""
+        machine = EM_AARCH64 if target.arch == AARCH64 else EM_X86_64
+        kind = ABSOLUTE[machine]
+        relocations = [Relocation(at, kind, symbol, addend) for at, (symbol, addend) in self._relocated]
+        data, strings = bytes(self._data), bytes(self._strings)
+        sections = {
+            _DATA: Section(".data.rel.ro", SHF_ALLOC | SHF_WRITE, False, 8, len(data), data, relocations),
+            _STRINGS: Section(".rodata.str", SHF_ALLOC, False, 1, len(strings), strings, []),
+        }
+        symbols = [*self._symbols, Symbol(LIBRARY_SYMBOL, STB_GLOBAL, _DATA, library[1])]
+        return ObjectFile(label, machine, sections, symbols)

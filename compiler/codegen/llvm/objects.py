@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple, Protocol
@@ -73,8 +74,8 @@ def assembly(unit: Unit | str, target: Target) -> str:
 def compile_objects(
     units: Sequence[Unit | str], target: Target, cache: ObjectCache | None = None, parallel: bool = True
 ) -> list[bytes]:
-    """Objects of many modules, in order. Equal modules compile once; cold ones side by side on the usable
-    cores. An exception, Ctrl-C included, leaves what has not started undone."""
+    """Objects of many modules, in order. Equal modules compile once in a process; cold ones side by side on the
+    usable cores. An exception, Ctrl-C included, leaves what has not started undone."""
     units = [Unit(u) if isinstance(u, str) else u for u in units]
     keys = [object_key(unit, target) for unit in units]
     done: dict[str, bytes] = {}
@@ -83,15 +84,56 @@ def compile_objects(
         if key in done or key in cold:
             continue
         data = cache.get(key) if cache is not None else None
+        if data is None and (data := _recent.get(key)) is not None and cache is not None:
+            cache.put(key, data)
         if data is None:
             cold[key] = unit
         else:
             done[key] = data
     for key, data in zip(cold, _compile_cold(list(cold.values()), target, parallel)):
         done[key] = data
+        _recent.put(key, data)
         if cache is not None:
             cache.put(key, data)
     return [done[key] for key in keys]
+
+
+class _Recent:
+    """The objects that this process compiled last, up to a number of bytes."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._size = 0
+        self._objects: OrderedDict[str, bytes] = OrderedDict()
+
+    def get(self, key: str) -> bytes | None:
+        with self._lock:
+            data = self._objects.get(key)
+            if data is not None:
+                self._objects.move_to_end(key)
+            return data
+
+    def put(self, key: str, data: bytes) -> None:
+        with self._lock:
+            known = self._objects.pop(key, b"")
+            self._objects[key] = data
+            self._size += len(data) - len(known)
+            while self._size > self._limit:
+                self._size -= len(self._objects.popitem(last=False)[1])
+
+    def clear(self) -> None:
+        with self._lock:
+            self._objects.clear()
+            self._size = 0
+
+
+_recent = _Recent(64 << 20)
+
+
+def forget_objects() -> None:
+    """Lets go of the objects that this process keeps; the next compilation is a cold one."""
+    _recent.clear()
 
 
 def _compile_cold(units: list[Unit], target: Target, parallel: bool) -> list[bytes]:
