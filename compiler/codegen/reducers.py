@@ -434,10 +434,15 @@ class ComplexReducer(Reducer):
 
 
 class DotReducer(OperationReducer):
-    """A sum of products, multiplied and added in one rounding where the target can."""
+    """A sum of products, multiplied and added in one rounding where the target can.
+
+    A named contraction of booleans asks whether any pair is true.
+    """
 
     def __init__(self, builder: KernelBuilder, factors: Sequence[Value] | None, elem: str):
-        add = "arith.addf" if elem in FLOATS else "arith.addi"
+        add, self.multiply = ("arith.addf", "arith.mulf") if elem in FLOATS else ("arith.addi", "arith.muli")
+        if elem == "i1" and factors is None:
+            add, self.multiply = "arith.ori", "arith.andi"
         super().__init__(builder, 0, add, None, elem)
         self.factors = factors
 
@@ -447,8 +452,8 @@ class DotReducer(OperationReducer):
     def take(self, state: State, inputs: list[LoopValue], step: Step) -> State:
         builder, lanes = self.builder, state[0].lanes
         x, y = (self.factor(value, lanes) for value in inputs)
-        if self.name == "arith.addi":
-            return [self._op(state[0], builder.op("arith.muli", (x, y), x.type))]
+        if self.name != "arith.addf":
+            return [self._op(state[0], builder.op(self.multiply, (x, y), x.type))]
         return [builder.op("fma", (x, y, state[0]), x.type)]
 
     def factor(self, value: LoopValue, lanes: int) -> LoopValue:
