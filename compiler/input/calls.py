@@ -3,9 +3,10 @@ there is one device, number 0."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from pyiree.compiler.input.converter import Converter, converts
+from pyiree.compiler.input.converter import Conversion, Converter, converts
 from pyiree.compiler.input.values import Lazy, Uniform
 from pyiree.compiler.ir.attributes import IntegerAttr
 
@@ -13,6 +14,9 @@ from pyiree.compiler.ir.attributes import IntegerAttr
 ANNOTATIONS = frozenset(
     {"Sharding", "annotate_device_placement", "SPMDFullToShardShape", "SPMDShardToFullShape", "LayoutConstraint"}
 )
+
+#: Custom calls that are computations of ours, by target; families add theirs.
+CUSTOM_CALLS: dict[str, Conversion] = {}
 
 
 @converts("func.call")
@@ -32,8 +36,11 @@ def _device_number(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
 
 
 @converts("stablehlo.custom_call")
-def _custom_call(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+def _custom_call(c: Converter, op: Any, operands: list[Lazy]) -> Sequence[Lazy]:
     target = op.attributes["call_target_name"].value
     if target in ANNOTATIONS:
         return operands
+    known = CUSTOM_CALLS.get(target)
+    if known is not None:
+        return known(c, op, operands)
     raise c.emitter.unsupported(op, f"@{target}")

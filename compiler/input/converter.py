@@ -15,6 +15,7 @@ from pyiree.compiler.input.complex_scalars import COMPLEX_LOWERINGS, EXPANDED_CO
 from pyiree.compiler.input.elements import BOOLEAN, COMPLEX, FLOAT, SIGNED, Element, element
 from pyiree.compiler.input.emitter import PARALLEL, Emitter, identity_map, projection
 from pyiree.compiler.input.import_mlir import Shaped, SourceReader, read_constant, splat_of
+from pyiree.compiler.input.imports import Imports
 from pyiree.compiler.input.scalars import SCALAR_LOWERINGS
 from pyiree.compiler.input.values import Iota, Lazy, Tensor, Uniform, View
 from pyiree.compiler.ir.affine import AffineMap
@@ -81,10 +82,13 @@ def _is_host_arithmetic(result: Element, operands: Sequence[Element]) -> bool:
 class Converter:
     """Converts the ops of one function and of the functions that it calls."""
 
-    def __init__(self, emitter: Emitter, reader: SourceReader, functions: dict[str, Any]) -> None:
+    def __init__(
+        self, emitter: Emitter, reader: SourceReader, functions: dict[str, Any], imports: Imports
+    ) -> None:
         self.emitter = emitter
         self.reader = reader
         self.functions = functions
+        self.imports = imports
         self._scope: dict[Any, Lazy] = {}
         self._caller: Location | None = None
 

@@ -12,6 +12,7 @@ FAMILIES = (
     "control_flow",
     "convolutions",
     "fourier",
+    "host_calls",
     "indexing",
     "reductions",
     "scatter",

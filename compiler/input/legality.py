@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyiree.compiler.errors import UnsupportedError
-from pyiree.compiler.input.calls import ANNOTATIONS
+from pyiree.compiler.input.calls import ANNOTATIONS, CUSTOM_CALLS
 from pyiree.compiler.input.converter import CONVERSIONS, TERMINATORS, is_scalar_op
 from pyiree.compiler.input.import_mlir import SourceReader
 
@@ -43,7 +43,7 @@ def unsupported_name(op: Any) -> str | None:
     name = op.name
     if name == "stablehlo.custom_call":
         target = op.attributes["call_target_name"].value
-        return None if target in ANNOTATIONS else f"{name} @{target}"
+        return None if target in ANNOTATIONS or target in CUSTOM_CALLS else f"{name} @{target}"
     return None if _is_supported(name) else name
 
 

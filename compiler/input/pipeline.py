@@ -21,6 +21,7 @@ from pyiree.compiler.input.elements import UNSIGNED
 from pyiree.compiler.input.emitter import Emitter
 from pyiree.compiler.input.families import load_families
 from pyiree.compiler.input.import_mlir import Shaped, SourceReader
+from pyiree.compiler.input.imports import Imports
 from pyiree.compiler.input.legality import explain_unsupported
 from pyiree.compiler.input.values import Tensor
 from pyiree.compiler.ir.attributes import Attribute, TypeAttr
@@ -54,28 +55,35 @@ def convert_source(source: Any) -> ModuleOp:
             functions[op.attributes["sym_name"].value] = op
     name = operation.attributes["sym_name"].value if "sym_name" in operation.attributes else None
     module = ModuleOp(sym_name=name, location=reader.location(operation.location))
+    imports = Imports()
     try:
         for function_name, function in functions.items():
-            if _is_public(function):
-                module.body_block.append(_convert_function(function_name, function, reader, functions))
+            if function_name == "main" or _is_public(function):
+                module.body_block.append(_convert_function(function_name, function, reader, functions, imports))
     except UnsupportedError as error:
         raise explain_unsupported(error, functions, reader) from None
+    for declaration in reversed(imports.declarations):
+        module.body_block.prepend(declaration)
     return module
 
 
 def _is_public(function: Any) -> bool:
+    """Whether callers may call it. JAX leaves comparators of custom calls public; these end as regions do."""
     visibility = function.attributes["sym_visibility"].value if "sym_visibility" in function.attributes else "public"
-    return visibility == "public"
+    terminator = list(function.regions[0].blocks[0].operations)[-1].operation
+    return visibility == "public" and terminator.name == "func.return"
 
 
-def _convert_function(name: str, function: Any, reader: SourceReader, functions: dict[str, Any]) -> FuncOp:
+def _convert_function(
+    name: str, function: Any, reader: SourceReader, functions: dict[str, Any], imports: Imports
+) -> FuncOp:
     block = function.regions[0].blocks[0]
     inputs = [_shaped(reader, value, function) for value in block.arguments]
     location = reader.location(function.location)
     made = FuncOp.create(name, [s.type for s in inputs], [], "public", location)
     entry = made.entry_block
     emitter = Emitter(entry)
-    converter = Converter(emitter, reader, functions)
+    converter = Converter(emitter, reader, functions, imports)
     arguments = [Tensor(shaped, value) for shaped, value in zip(inputs, entry.arguments)]
     for parameter, argument in zip(block.arguments, entry.arguments):
         argument.location = reader.location(parameter.location)

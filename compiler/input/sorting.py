@@ -1,10 +1,11 @@
-"""`stablehlo.sort` and `chlo.top_k` as `iree_linalg_ext.sort`, which is stable."""
+"""`stablehlo.sort`, `chlo.top_k` and JAX's approximate top-k as `iree_linalg_ext.sort`, which is stable."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pyiree.compiler.input.calls import CUSTOM_CALLS
 from pyiree.compiler.input.converter import Converter, converts
 from pyiree.compiler.input.elements import FLOAT, SIGNED, element
 from pyiree.compiler.input.import_mlir import Shaped
@@ -66,9 +67,33 @@ def _top_k(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
             return emitter.cmpi(f"s{direction}", total_order_key(emitter, x), total_order_key(emitter, y))
         return emitter.cmpi(("s" if kind.kind == SIGNED else "u") + direction, x, y)
 
-    ordered = sort(c, [operand, numbers], last, before)
+    return _first_of_sorted(c, op, [operand, numbers], last, before)
+
+
+def _approximate_top_k(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    """Exactly, which is close enough: the operands are values and numbers, then what pads them."""
+    config = op.attributes["mhlo.backend_config"]
+    comparator = c.functions[op.attributes["called_computations"][0].value].regions[0].blocks[0]
+    return _first_of_sorted(
+        c,
+        op,
+        operands[: len(operands) // 2],
+        config["reduction_dim"].value,
+        lambda arguments: c.scalar_block(comparator, arguments)[0],
+    )
+
+
+CUSTOM_CALLS["ApproxTopK"] = _approximate_top_k
+
+
+def _first_of_sorted(
+    c: Converter, op: Any, operands: Sequence[Lazy], dimension: int, before: Callable[[list[Value]], Value]
+) -> list[Lazy]:
+    """Sorts together and keeps as many as the results are long."""
+    rank = len(operands[0].shaped.shape)
+    ordered = sort(c, operands, dimension, before)
     results = [c.shaped(value) for value in op.results]
-    starts, strides = [0] * len(shape), [1] * len(shape)
+    starts, strides = [0] * rank, [1] * rank
     return [
         Tensor(result, extract_slice(c, c.tensor(value), starts, result.shape, strides))
         for result, value in zip(results, ordered)
