@@ -115,7 +115,8 @@ def iree_jobs(tmp_path_factory):
                 }
             )  # fmt: skip
         (folder / "jobs.json").write_text(json.dumps(described))
-        done = subprocess.run([sys.executable, str(WORKER), str(folder)], capture_output=True, text=True, timeout=timeout)
+        command = [sys.executable, str(WORKER), str(folder)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
         assert done.returncode == 0, done.stderr[-3000:]
         found = []
         for job, result in zip(described, json.loads((folder / "results.json").read_text())):

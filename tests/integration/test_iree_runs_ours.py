@@ -67,7 +67,8 @@ def run_module(iree_tool, folder, path, device, arguments, count):
 def test_the_command_line_tool_runs_it(tiny_program, iree_tool, tmp_path):
     path = tmp_path / "tiny.vmfb"
     path.write_bytes(tiny_program[0])
-    for found, want in zip(run_module(iree_tool, tmp_path, path, "local-task", [TINY], 3), tiny_program[1], strict=True):
+    results = run_module(iree_tool, tmp_path, path, "local-task", [TINY], 3)
+    for found, want in zip(results, tiny_program[1], strict=True):
         assert found.tobytes() == np.asarray(want).tobytes()
 
 
