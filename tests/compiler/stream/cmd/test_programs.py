@@ -42,7 +42,7 @@ def functions():
             [(16, 16)],
         ),
         "two_carried": (
-            lambda x: lax.fori_loop(0, 5, lambda i, s: (s[1] @ s[0], s[0]), (x * 0.1, x * 0.2)), [(16, 16)],
+            lambda x: lax.fori_loop(0, 5, lambda i, s: (s[1] @ s[0] * 0.01, s[0]), (x, x)), [(16, 16)],
         ),
         "open_loop": (lambda x: lax.while_loop(lambda y: y.sum() < 100, lambda y: y * 1.5 + 1, x), [(64,)]),
         "no_iterations": (lambda x: lax.fori_loop(0, 0, lambda i, y: y @ y, x) + 1, [(16, 16)]),
