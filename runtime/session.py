@@ -37,6 +37,7 @@ from pyiree.runtime.vm.module import Module as VmModule
 from pyiree.runtime.vm.values import Ref
 from pyiree.runtime.vmfb.digest import DIGEST_ATTRIBUTE, executable_digest
 from pyiree.runtime.vmfb.errors import ModuleError
+from pyiree.runtime.vmfb.host_calls import LAPACK_MODULE
 
 _HIDDEN_EXPORTS = ("__init", "__deinit")
 _COMPILED_ALIGNMENT = 64
@@ -71,6 +72,15 @@ def _check_digest(module: VmModule) -> None:
         raise ModuleError(f"{module.name}: its executables do not match their digest; the file is damaged")
 
 
+def _host_modules(module: VmModule) -> dict[str, vm.ImportModule]:
+    """The modules of the runtime, besides `hal`, that a program imports from."""
+    if any(dependency.name == LAPACK_MODULE for dependency in module.definition.dependencies):
+        from pyiree.runtime.modules.lapack import lapack_module
+
+        return {LAPACK_MODULE: lapack_module()}
+    return {}
+
+
 class Module:
     """A loaded module. Its exported functions are items and attributes: `module["main"]`, `module.main(x)`."""
 
@@ -79,7 +89,8 @@ class Module:
         self.devices = devices
         self.name = module.name
         self._hal = HalModule(devices)
-        self.context = vm.Context(module, {**providers, "hal": self._hal.import_module()})
+        own = {"hal": self._hal.import_module(), **_host_modules(module)}
+        self.context = vm.Context(module, {**own, **providers})
         self._functions: dict[str, Function] = {}
 
     @property

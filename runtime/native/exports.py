@@ -154,6 +154,7 @@ EXPORTS: dict[str, tuple[str, str, str]] = {
         "hal_import_fence_fail",
         "hal_import_fence_await",
     ),
+    **_rows("pyiree.runtime.modules.fortran", fortran_batch="void(int64,int64,int64)"),
     **_rows(
         "pyiree.runtime.entry",
         program_entry="int64(int64,int64)",
