@@ -226,9 +226,13 @@ class Emitter:
         """A `linalg.generic` that is in no block yet."""
         operands = [value for value, _ in (*inputs, *outputs)]
         block = Block([value.type.element_type for value in operands])  # type: ignore[attr-defined]
-        with self.inside(block):
+        # As `inside` does, which would cost as much as an op.
+        outer, self.block = self.block, block
+        try:
             yielded = body(block.arguments)  # type: ignore[arg-type]
             self.emit("linalg.yield", yielded, ())
+        finally:
+            self.block = outer
         return self.make(
             "linalg.generic",
             operands,
