@@ -25,6 +25,8 @@ _require = np.require
 def numpy_reader(example: Any, dtype: np.dtype) -> Callable[[Any], np.ndarray]:
     """A function from leaves like `example` to NumPy arrays of `dtype` that the runtime can read in place."""
     kind = type(example)
+    if kind is Array:
+        return Array.host
     if kind is ArrayImpl:
         return _jax_reader(example, dtype)
     if kind is PRNGKeyArray:

@@ -80,10 +80,7 @@ def numpy_type(aval: Any) -> tuple[tuple[int, ...], np.dtype]:
 
 
 class Call:
-    """One program, as called with leaves of certain kinds.
-
-    `program` takes and gives NumPy arrays; `function` takes and gives device arrays.
-    """
+    """One program, as called with leaves of certain kinds. `program` takes and gives NumPy arrays."""
 
     __slots__ = ("_constants", "_donated", "_inputs", "_is_direct", "_run", "_unflatten", "_wrap", "types")
 
@@ -96,27 +93,19 @@ class Call:
         donated: Sequence[int],
         constants: list[Any],
         program: Callable[[list[Any]], list[Any]],
-        function: Callable[..., Any],
         unflatten: Callable[[list[Any]], Any],
     ):
         kinds = {type(leaf) for leaf in leaves}
         on_device = Array in kinds and not kinds & {ArrayImpl, PRNGKeyArray}
-        self._inputs = [
-            (
-                n,
-                None if on_device and type(leaves[n]) is Array else numpy_reader(leaves[n], numpy_type(aval)[1]),
-            )
-            for n, aval in zip(kept, in_avals)
-        ]
+        self._inputs = [(n, numpy_reader(leaves[n], numpy_type(aval)[1])) for n, aval in zip(kept, in_avals)]
         self._constants = constants
         self.types: Any = None  # the arguments with each leaf as its type, for `lower()` after the call
         self._unflatten = unflatten
         self._donated = [n for n in donated if isinstance(leaves[n], (ArrayImpl, PRNGKeyArray, Array))]
+        self._run = program
         if on_device:
-            self._run = lambda arrays: _as_list(function(*arrays))
             self._wrap = _device_wrappers(out_avals)
         else:
-            self._run = program
             self._wrap = _host_wrappers(out_avals, as_jax=bool(kinds & {ArrayImpl, PRNGKeyArray}))
         # The program itself looks at layouts, so that NumPy arrays of its own dtypes go to it as they are.
         self._is_direct = (
@@ -129,7 +118,7 @@ class Call:
     def __call__(self, leaves: Sequence[Any]) -> Any:
         if self._is_direct:
             return self._unflatten(self._run(leaves))
-        arrays = [leaves[n] if read is None else read(leaves[n]) for n, read in self._inputs]
+        arrays = [read(leaves[n]) for n, read in self._inputs]
         if self._constants:
             arrays = self._constants + arrays
         results = self._run(arrays)
@@ -160,18 +149,7 @@ def _host_wrapper(aval: Any, as_jax: bool) -> Callable[[Any], Any] | None:
 
 def _device_wrappers(out_avals: Sequence[Any]) -> list[Callable[[Any], Any] | None] | None:
     """Keys and float0 have no device array: they come back as jax and NumPy hold them."""
-    wrappers: list[Callable[[Any], Any] | None] = []
-    for aval in out_avals:
-        plain = isinstance(aval.dtype, np.dtype) and aval.dtype != float0
-        wrap = None if plain else _host_wrapper(aval, as_jax=False)
-        wrappers.append(None if wrap is None else lambda value, wrap=wrap: wrap(np.asarray(value)))
-    return wrappers if any(wrappers) else None
-
-
-def _as_list(results: Any) -> list[Any]:
-    if results is None:
-        return []
-    return list(results) if isinstance(results, (tuple, list)) else [results]
+    return [_host_wrapper(aval, as_jax=False) or Array.of_result for aval in out_avals] or None
 
 
 def of_callers_kind(function: Any) -> Callable[..., Any]:

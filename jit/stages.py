@@ -193,7 +193,6 @@ class Compiled(Stage):
             function.donated,
             function.constants,
             self._program,
-            self._main,
             self.out_tree.unflatten,
         )
 

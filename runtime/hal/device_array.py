@@ -1,7 +1,8 @@
 """Arrays in a device's memory: what functions give, and take without a copy.
 
-Enters: a native buffer view, and the fence after which its content is there. Leaves: shape, dtype and, through
-NumPy's and DLPack's protocols, the content. A device array never changes.
+Enters: a native buffer view, and the fence after which its content is there; or a result of a bound program, a NumPy
+array over memory of the pool. Leaves: shape, dtype and, through NumPy's and DLPack's protocols, the content. A device
+array never changes. Of view and NumPy array, the one that it was not made with is made when asked for.
 """
 
 import ctypes
@@ -29,7 +30,7 @@ class DeletedArrayError(RuntimeError):
 class DeviceArray:
     """An array in a device's memory; `np.asarray` sees it without a copy, read-only."""
 
-    __slots__ = ("__weakref__", "_executor", "_fence", "_view", "dtype", "shape")
+    __slots__ = ("__weakref__", "_executor", "_fence", "_host", "_view", "dtype", "shape")
     __array_priority__ = 100
 
     def __init__(self, view: Ref, fence: Ref | None = None, executor: Any = None):
@@ -37,10 +38,20 @@ class DeviceArray:
         address = view.address
         rank = read_word(address + layout.VIEW_RANK)
         self._view: Ref | None = view
+        self._host: np.ndarray | None = None
         self._fence = fence
         self._executor = executor
         self.shape = tuple(read_word(address + layout.VIEW_DIMS + 8 * k) for k in range(rank))
         self.dtype = dtype_of(read_word(address + layout.VIEW_ELEMENT_TYPE))
+
+    @classmethod
+    def of_result(cls, array: np.ndarray) -> "DeviceArray":
+        """Takes over a result of a bound program, which nobody else has."""
+        self = cls.__new__(cls)
+        self._view = self._fence = self._executor = None
+        self._host = array
+        self.shape, self.dtype = array.shape, array.dtype
+        return self
 
     @classmethod
     def from_numpy(cls, array: Any) -> "DeviceArray":
@@ -49,7 +60,7 @@ class DeviceArray:
         if not source.dtype.isnative:
             source = source.astype(source.dtype.newbyteorder("="))
         result = cls(new_view(source.shape, source.dtype))
-        np.copyto(result._writable(), source)
+        np.copyto(result.host(), source)
         return result
 
     @property
@@ -77,8 +88,17 @@ class DeviceArray:
     def view(self) -> Ref:
         """The native buffer view; an error after `delete`."""
         if self._view is None:
-            raise DeletedArrayError(f"the device array of shape {self.shape} and dtype {self.dtype} was deleted")
+            self._view = _view_of_result(self.host())
         return self._view
+
+    def host(self) -> np.ndarray:
+        """The content, waited for, as an array over the device's memory; nobody may write to it."""
+        array = self._host
+        if array is None:
+            if self._view is None:
+                raise DeletedArrayError(f"the device array of shape {self.shape} and dtype {self.dtype} was deleted")
+            array = self._host = self.block_until_ready()._memory()
+        return array
 
     @property
     def fence(self) -> Ref | None:
@@ -94,43 +114,42 @@ class DeviceArray:
 
     def block_until_ready(self) -> "DeviceArray":
         """Waits, and helps meanwhile; raises what the computation failed with."""
-        self.view  # noqa: B018 (raises when deleted)
-        fence = self.fence
-        if fence is not None:
-            wait_for_fence(fence, self._executor)
-            self._fence = None
+        if self._host is None:
+            self.view  # noqa: B018 (raises when deleted)
+            fence = self.fence
+            if fence is not None:
+                wait_for_fence(fence, self._executor)
+                self._fence = None
         return self
 
     def is_deleted(self) -> bool:
-        return self._view is None
+        return self._view is None and self._host is None
 
     def delete(self) -> None:
         """Gives up the memory. Computations that already read it go on."""
-        self._view = None
+        self._view = self._host = None
 
-    def _writable(self) -> np.ndarray:
-        """The memory itself. Only for who makes the array, and for exports that promise not to write."""
+    def _memory(self) -> np.ndarray:
+        """The memory of the view."""
         view = self.view
         root = read_word(view.address + layout.VIEW_BUFFER)
         data = read_word(root + layout.BUFFER_DATA) + read_word(view.address + layout.VIEW_OFFSET)
         memory = (ctypes.c_ubyte * self.nbytes).from_address(data)
         memory.owner = Ref.retained(root)  # as long as any array over it lives
-        return np.frombuffer(memory, self.dtype).reshape(self.shape) if self.nbytes else self._empty()
-
-    def _empty(self) -> np.ndarray:
-        return np.empty(self.shape, self.dtype)
+        return np.frombuffer(memory, self.dtype).reshape(self.shape) if self.nbytes else np.empty(self.shape, self.dtype)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        array = self.block_until_ready()._writable()
+        array = self.host()
         if copy or (dtype is not None and np.dtype(dtype) != self.dtype):
             if copy is False:
                 raise ValueError(f"an array of dtype {dtype} cannot be made of {self.dtype} without a copy")
             return array.astype(dtype or self.dtype, copy=True)
+        array = array.view()
         array.flags.writeable = False
         return array
 
     def __dlpack__(self, **options: Any) -> Any:
-        return self.block_until_ready()._writable().__dlpack__(**options)
+        return self.host().__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)  # kDLCPU
@@ -171,7 +190,7 @@ class DeviceArray:
         return np.asarray(self)[key]
 
     def __repr__(self) -> str:
-        if self._view is None:
+        if self.is_deleted():
             return f"DeviceArray(deleted, shape={self.shape}, dtype={self.dtype})"
         return "DeviceArray" + np.array_repr(np.asarray(self)).removeprefix("array")
 
@@ -186,12 +205,21 @@ def new_view(shape: tuple[int, ...], dtype: np.dtype) -> Ref:
     return view_of_buffer(Ref(buffer), size, shape, dtype)
 
 
-def view_of_buffer(buffer: Ref, size: int, shape: tuple[int, ...], dtype: np.dtype) -> Ref:
-    """A buffer view over the first `size` bytes of a buffer."""
+def _view_of_result(array: np.ndarray) -> Ref:
+    """The buffer view of a bound program's result, whose base is a capsule that holds the buffer."""
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    buffer = Ref.retained(pointer(array.base, None))
+    offset = array.__array_interface__["data"][0] - read_word(buffer.address + layout.BUFFER_DATA)
+    return view_of_buffer(buffer, array.nbytes, array.shape, array.dtype, offset)
+
+
+def view_of_buffer(buffer: Ref, size: int, shape: tuple[int, ...], dtype: np.dtype, offset: int = 0) -> Ref:
+    """A buffer view over `size` bytes of a buffer."""
     dims = (ctypes.c_int64 * (len(shape) + 1))(*shape)
     view = image().hal_view_create(
         buffer.address,
-        0,
+        offset,
         size,
         element_type_of(dtype),
         ENCODING_DENSE_ROW_MAJOR,

@@ -72,22 +72,24 @@ class _Segment:
 class LoadedElf:
     """A mapped shared object. `release_mapping` hands the mapping over to whoever will unmap it."""
 
-    def __init__(self, base: int, size: int, symbols: dict[str, int], code: list[tuple[int, int]]):
+    def __init__(self, base: int, size: int, symbols: dict[str, int], readable: list, code: list):
         self.base, self.size = base, size
         self.symbols = symbols  # exported name → address
-        self._code = code  # executable ranges
+        self._readable, self._code = readable, code  # (start, end) of each segment; between them nothing may be read
 
     def contains(self, address: int, length: int = 1) -> bool:
-        return self.base <= address and address + length <= self.base + self.size
+        """Whether the bytes lie in one readable segment."""
+        return any(start <= address and address + length <= end for start, end in self._readable)
 
     def is_code(self, address: int) -> bool:
         return any(start <= address < end for start, end in self._code)
 
     def string(self, address: int) -> bytes:
-        """The C string at an address; an error if it doesn't end inside the mapping."""
-        if not self.contains(address):
+        """The C string at an address; an error if it doesn't end inside its segment."""
+        limit = next((end for start, end in self._readable if start <= address < end), None)
+        if limit is None:
             raise ElfError("a string lies outside of the executable")
-        text = ctypes.string_at(address, min(self.base + self.size - address, 4096))
+        text = ctypes.string_at(address, min(limit - address, 4096))
         end = text.find(b"\0")
         if end < 0:
             raise ElfError("a string of the executable has no end")
@@ -208,8 +210,8 @@ class _Image:
                 self._relocate(view, base, dynamic[table], dynamic.get(size, 0), symbols)
         exported = {name: base + value for name, binding, value in symbols[1:] if name and binding in (1, 2)}
         del view
-        code = self._protect(base)
-        return LoadedElf(base, self.span, exported, code)
+        readable, code = self._protect(base)
+        return LoadedElf(base, self.span, exported, readable, code)
 
     def _read_dynamic(self, view: memoryview) -> dict[int, int]:
         sections = [s for s in self.segments if s.kind == _PT_DYNAMIC]
@@ -283,11 +285,11 @@ class _Image:
                 self._require(-(1 << 31) <= value < 1 << 32, "a relocation does not fit 32 bits")
             view[place : place + width] = (value & ((1 << 8 * width) - 1)).to_bytes(width, "little")
 
-    def _protect(self, base: int) -> list[tuple[int, int]]:
-        """Gives the pages their permissions; the executable ranges."""
+    def _protect(self, base: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """Gives the pages their permissions; the readable and the executable ranges."""
         page = mmap.PAGESIZE
         self._set_protection(base, self.span, 0)
-        code = []
+        readable, code = [], []
         for segment in self.loads:
             start, end = segment.address // page * page, -(-(segment.address + segment.size) // page) * page
             flags = mmap.PROT_READ if segment.flags & _PF_R else 0
@@ -295,15 +297,18 @@ class _Image:
             flags |= mmap.PROT_EXEC if segment.flags & _PF_X else 0
             if end > start:
                 self._set_protection(base + start, end - start, flags)
+            extent = base + segment.address, base + segment.address + segment.size
+            if segment.flags & _PF_R:
+                readable.append(extent)
             if segment.flags & _PF_X:
-                code.append((base + segment.address, base + segment.address + segment.size))
+                code.append(extent)
         for segment in self.segments:
             if segment.kind == _PT_GNU_RELRO and segment.size:
                 self._in_pages(segment.address, segment.size, "the RELRO range")
                 start, end = segment.address // page * page, (segment.address + segment.size) // page * page
                 if end > start:
                     self._set_protection(base + start, end - start, mmap.PROT_READ)
-        return code
+        return readable, code
 
     def _set_protection(self, address: int, size: int, flags: int) -> None:
         if _libc.mprotect(address, size, flags) != 0:
