@@ -1,0 +1,205 @@
+"""Programs made by `pyiree.jit` under interrupts, many threads, many calls, and with damage done to their files.
+
+What can end a process runs in one of its own.
+"""
+
+import textwrap
+
+import pytest
+
+START = """
+import os, random, signal, sys, threading, time
+import numpy as np
+import jax, jax.numpy as jnp
+import pyiree
+"""
+
+
+@pytest.fixture
+def child(python_child):
+    def run(code, *args, timeout=200):
+        return python_child(START + textwrap.dedent(code), *args, timeout=timeout).stdout
+
+    return run
+
+
+@pytest.mark.parametrize("device", ["local-task", "local-sync"])
+def test_interrupt_in_a_dispatch_of_many_workgroups(child, device):
+    """One dispatch, hundreds of workgroups of some milliseconds: the interrupt is raised long before its end."""
+    out = child(
+        f"""
+        @pyiree.jit(device={device!r})
+        def slow(x):
+            for _ in range(40):
+                x = jnp.sin(x) + 0.5
+            return x
+
+        x = np.ones((4096, 2048), np.float32)
+        start = time.perf_counter()
+        want = slow(x)
+        assert slow.lower(x).as_text(phase="flow").count("flow.dispatch @") == 1
+        start = time.perf_counter()
+        slow(x)
+        whole = time.perf_counter() - start
+        def interrupt():
+            global sent
+            sent = time.perf_counter()
+            os.kill(os.getpid(), signal.SIGINT)
+        for part in (0.1, 0.4, 0.7):
+            threading.Timer(part * whole, interrupt).start()
+            try:
+                while True:
+                    slow(x)
+            except KeyboardInterrupt:
+                print(time.perf_counter() - sent)
+        assert np.array_equal(slow(x), want)
+        """
+    )
+    waits = [float(line) for line in out.split()]
+    assert len(waits) == 3 and max(waits) < 0.2, waits
+
+
+def test_interrupt_in_a_loop_of_the_host(child):
+    out = child(
+        """
+        @pyiree.jit
+        def loop(x, n):
+            return jax.lax.fori_loop(0, n, lambda i, c: jnp.tanh(c @ c) + i, x)
+
+        x = np.eye(128, dtype=np.float32)
+        want = loop(x, 3)
+        def interrupt():
+            global sent
+            sent = time.perf_counter()
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Timer(0.3, interrupt).start()
+        try:
+            loop(x, 10_000_000)
+        except KeyboardInterrupt:
+            print(time.perf_counter() - sent)
+        assert np.array_equal(loop(x, 3), want)
+        """
+    )
+    assert float(out) < 0.2
+
+
+def test_sixteen_threads_call_one_function(child):
+    """From its first call on, which all of them make at once; each gets the results of its own arguments."""
+    out = child(
+        """
+        @pyiree.jit
+        def layer(x, w, b):
+            return jnp.tanh(x @ w + b), jnp.sum(x)
+
+        barrier = threading.Barrier(16)
+        bad = []
+        def work(seed):
+            rng = np.random.default_rng(seed)
+            x, w, b = (rng.standard_normal(s, np.float32) for s in ((8, 16), (16, 32), (32,)))
+            barrier.wait()
+            first = layer(x, w, b)
+            if not np.allclose(first[0], np.tanh(x.astype(np.float64) @ w + b), atol=1e-5):
+                bad.append((seed, "first"))
+            for k in range(300):
+                if not all(np.array_equal(a, b) for a, b in zip(layer(x, w, b), first)):
+                    bad.append((seed, k))
+        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(16)]
+        [t.start() for t in threads]
+        [t.join() for t in threads]
+        print(bad)
+        """
+    )
+    assert out.strip() == "[]"
+
+
+CALLS = """
+from pyiree.runtime.hal.device import memory_statistics
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+@pyiree.jit
+def add(x, y):
+    return x + y
+
+@pyiree.jit
+def loop(x):
+    return jax.lax.fori_loop(0, 5, lambda i, c: jnp.sin(c) + i, x)
+
+x = np.ones(16, np.float32)
+def calls(n):
+    for _ in range(n):
+        add(x, x)
+    for _ in range(n // 100):
+        loop(x)
+warm, count = map(int, sys.argv[1:])
+calls(warm)
+live, before = memory_statistics().live, resident()
+calls(count)
+print(memory_statistics().live - live, resident() - before)
+"""
+
+
+def _check_growth(out):
+    live, grown = map(int, out.split())
+    assert live == 0 and grown < 1 << 20, out
+
+
+def test_calls_leave_nothing_behind(child):
+    _check_growth(child(CALLS, 2000, 30_000))
+
+
+@pytest.mark.slow
+def test_a_million_calls_leave_nothing_behind(child):
+    _check_growth(child(CALLS, 20_000, 1_000_000))
+
+
+DAMAGE = """
+from pyiree.runtime import session
+
+content = open(sys.argv[1], "rb").read()
+arguments = [np.load(path) for path in sys.argv[3:]]
+rng = random.Random(int(sys.argv[2]))
+
+class TooLong(Exception):
+    pass
+
+def stop(*_):
+    raise TooLong("runs on and on")
+
+signal.signal(signal.SIGALRM, stop)
+counts = {"ran": 0, "refused": 0}
+for number in range(1000):
+    damaged = bytearray(content)
+    if number % 4 == 0:
+        del damaged[rng.randrange(len(damaged)) :]
+    else:
+        for _ in range(rng.choice([1, 1, 1, 2, 8])):
+            damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
+    signal.setitimer(signal.ITIMER_REAL, 5)
+    try:
+        session.load(bytes(damaged), devices="local-sync")["main"](*arguments)
+        counts["ran"] += 1
+    except Exception as error:
+        assert str(error), repr(error)
+        counts["refused"] += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+print(counts["ran"], counts["refused"])
+"""
+
+
+@pytest.mark.parametrize("name", ["several", "counted_loop", "constant"])
+def test_damaged_files_never_crash(child, programs, tmp_path, name):
+    """Bits flipped and ends cut off: the file runs or an error says why not."""
+    import numpy as np
+
+    path = tmp_path / "program.vmfb"
+    path.write_bytes(programs[name].vmfb)
+    files = []
+    for i, array in enumerate(programs[name].arguments):
+        files.append(tmp_path / f"{i}.npy")
+        np.save(files[-1], array)
+    ran, refused = map(int, child(DAMAGE, path, 11, *files).split())
+    assert ran + refused == 1000 and refused > 400
