@@ -12,12 +12,13 @@ A factor that is plain in memory and small, or used too seldom for packing to pa
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .. import configure
+from ..configure import Band
 from ..indexing import Dim, Lanes, LaneScope
-from ..loops import Value, vector
-from ..nest import Range, loop_nest, tile_ranges, vector_loop
+from ..loops import BOOL, Value, vector
+from ..nest import Range, loop_nest, tile_ranges, vector_loop, whole
 from ..plan import Plan, count_factors
 from ..row_kernel import RowKernel
 from ..stages import Row
@@ -41,6 +42,9 @@ class _Block:
     columns: Range
     first: Dim
     count: Dim
+    begins: Value | None = None
+    """Whether these products are the first, and the last; None where they are all."""
+    ends: Value | None = None
 
 
 class _Matmul:
@@ -71,33 +75,57 @@ class _Matmul:
     # -- loops
 
     def _blocks_of_products(self, scope: LaneScope, rows: Range, columns: Range) -> None:
-        builder, extent, depth = self.builder, self.shape.products.extent, self.blocks.depth
+        """All products for the workgroup's rows and columns, block by block."""
+        bands = self.shape.outer_products
         if self.blocks.streams:
-            self._stream(scope, rows, columns)
+            self._each_kept(_Block(scope, rows, columns, 0, 0), rows.start, self.blocks.height, self._clear)
+            loop_nest(scope, bands, [whole(b.extent) for b in bands], lambda inner: self._stream(inner, rows, columns))
+            if self.blocks.has_epilogue:
+                self._each_kept(_Block(scope, rows, columns, 0, 0), rows.start, self.blocks.height, self._finish_kept)
             return
-        if depth >= extent:
-            self._block(_Block(scope, rows, columns, 0, extent))
-            return
-        with builder.for_(0, extent, depth, covered=True) as loop:
-            count = depth if extent % depth == 0 else builder.min(depth, builder.sub(extent, loop.index))
-            self._block(_Block(scope, rows, columns, loop.index, count))
+        self._outer_products(_Block(scope, rows, columns, 0, self.shape.products.extent), list(bands))
+
+    def _outer_products(self, block: _Block, bands: list[Band]) -> None:
+        """Loops over the outer summed dims and, inside, over blocks of the inner one."""
+        builder, extent, depth = self.builder, self.shape.products.extent, self.blocks.depth
+        if bands:
+            with builder.for_(0, bands[0].extent, 1, covered=True) as loop:
+                scope = block.scope.copy()
+                scope.bind(bands[0].syms, Lanes(loop.index))
+                begins = self._both(block.begins, loop.index, 0)
+                ends = self._both(block.ends, loop.index, bands[0].extent - 1)
+                self._outer_products(replace(block, scope=scope, begins=begins, ends=ends), bands[1:])
+        elif depth >= extent:
+            self._block(block)
+        else:
+            with builder.for_(0, extent, depth, covered=True) as loop:
+                count = depth if extent % depth == 0 else builder.min(depth, builder.sub(extent, loop.index))
+                begins = self._both(block.begins, loop.index, 0)
+                ends = self._both(block.ends, builder.add(loop.index, count), extent)
+                self._block(replace(block, first=loop.index, count=count, begins=begins, ends=ends))
+
+    def _both(self, condition: Value | None, index: Dim, wanted: int) -> Value:
+        """A condition, and that an index is the wanted one."""
+        builder = self.builder
+        equal = builder.op("arith.cmpi", (builder.index(index), builder.index(wanted)), BOOL, "eq")
+        return builder.and_(condition, equal)
 
     def _stream(self, scope: LaneScope, rows: Range, columns: Range) -> None:
         """A few products at a time for all columns: the columns' factor is read once, row after row, and the sums stay
         in the first-level cache."""
         extent, depth = self.shape.products.extent, self.blocks.depth
-        everything = _Block(scope, rows, columns, 0, extent)
-        height = self.blocks.height
-        self._each_kept(everything, rows.start, height, self._clear)
         main = extent - extent % depth
+
+        def some(first: Dim, count: int) -> None:
+            block = _Block(scope, rows, columns, first, count)
+            self._panels(
+                columns, lambda column, width: self._tile(block, rows.start, self.blocks.height, column, width)
+            )
+
         with self.builder.for_(0, main, depth) as loop:
-            block = _Block(scope, rows, columns, loop.index, depth)
-            self._panels(columns, lambda column, width: self._tile(block, rows.start, height, column, width))
+            some(loop.index, depth)
         if extent % depth:
-            block = _Block(scope, rows, columns, main, extent % depth)
-            self._panels(columns, lambda column, width: self._tile(block, rows.start, height, column, width))
-        if self.blocks.has_epilogue:
-            self._each_kept(everything, rows.start, height, self._finish_kept)
+            some(main, extent % depth)
 
     def _block(self, block: _Block) -> None:
         """One block of products for all tiles of the workgroup."""
@@ -135,15 +163,15 @@ class _Matmul:
 
     def _when_summed_up(self, block: _Block, body: Callable[[], None], otherwise: Callable[[], None] | None = None):
         """Runs `body` in the last block of products, and `otherwise` in those before."""
-        builder, extent = self.builder, self.shape.products.extent
-        if self.sums is None or self.blocks.depth >= extent:
+        builder = self.builder
+        if block.ends is None:
             body()
             return
-        at_end = (builder.index(builder.add(block.first, block.count)), builder.index(extent))
-        for predicate, write in (("eq", body), ("ne", otherwise)):
-            if write is not None:
-                with builder.if_(builder.op("arith.cmpi", at_end, vector("i1"), predicate)):
-                    write()
+        with builder.if_(block.ends):
+            body()
+        if otherwise is not None:
+            with builder.if_(builder.op("arith.xori", (block.ends, builder.const(1, BOOL)), BOOL)):
+                otherwise()
 
     # -- one tile
 
@@ -194,13 +222,10 @@ class _Matmul:
         """The accumulators: zero in the first block, then what earlier ones have summed up."""
         builder = self.builder
         zero = builder.const(0, vector(self.shape.reducer.state_elem, self.lanes))
-        if self.blocks.depth >= self.shape.products.extent and not self.blocks.streams:
+        if block.begins is None and not self.blocks.streams:
             return [zero] * len(places)
-        if self.blocks.streams:
-            return [self.sums.load(block, self._corner(block, place, width), place) for place in places]
-        first = builder.op("arith.cmpi", (builder.index(block.first), builder.index(0)), vector("i1"), "eq")
         kept = [self.sums.load(block, self._corner(block, place, width), place) for place in places]
-        return [builder.select(first, zero, value) for value in kept]
+        return kept if block.begins is None else [builder.select(block.begins, zero, value) for value in kept]
 
     def _corner(self, block: _Block, place: Place, width: int) -> LaneScope:
         """The scope of one accumulator in a panel of `width` columns."""

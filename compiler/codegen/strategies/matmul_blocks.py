@@ -31,8 +31,6 @@ _BLOCK_VECTORS = 8
 # Products that are summed in one go where a factor is packed.
 _MOST_DEPTH = 384
 _ROWS_TO_CONVERT = 24
-# Below this many vectors of columns each packed row is used too seldom.
-_VECTORS_TO_PACK = 4
 # What one block of columns may take of the second-level cache when it is read in place.
 _SHARE_OF_L2 = 0.45
 # Ways of a cache: lines that fall into the same set.
@@ -95,9 +93,10 @@ def choose_blocks(kernel: RowKernel, shape: MatmulShape, lanes: int) -> MatmulBl
     has_epilogue = partials is None or not _stores_sums(kernel, shape)
     block_columns = min(columns, _BLOCK_VECTORS * lanes)
     packs_columns = _packs_columns(kernel, shape, rows, block_columns, element)
-    packs_rows = _packs_rows(kernel, shape, height, vectors, element)
+    packs_rows = not shape.row_factor.is_plain
 
-    nanoseconds = rows * vectors * products * _NANOSECONDS_PER_STEP
+    all_products = products * math.prod([band.extent for band in shape.outer_products])
+    nanoseconds = rows * vectors * all_products * _NANOSECONDS_PER_STEP
     total = nanoseconds * math.prod([bands[k].extent for k in shape.outer])
     wanted = min(max(total / _MANY_WORKGROUPS, _LEAST_NANOSECONDS), _MOST_NANOSECONDS)
     sizes = [0] * len(bands)
@@ -117,7 +116,8 @@ def choose_blocks(kernel: RowKernel, shape: MatmulShape, lanes: int) -> MatmulBl
         tile_vectors = min(vectors, _BLOCK_VECTORS) if packs_columns else vectors
     tile_vectors = math.ceil(tile_vectors / width) * width
 
-    kept_in_local = partials is None and (in_loop or packs_columns or packs_rows)
+    splits = packs_columns or packs_rows or bool(shape.outer_products)
+    kept_in_local = partials is None and (in_loop or splits)
     if kept_in_local and tile_rows > _KEPT_ROWS:
         tile_rows = math.ceil(_KEPT_ROWS / height) * height
     if tile_vectors * lanes < columns:
@@ -130,7 +130,7 @@ def choose_blocks(kernel: RowKernel, shape: MatmulShape, lanes: int) -> MatmulBl
         room -= tile_rows * tile_vectors * lanes if kept_in_local else 0
         a_product = tile_vectors * lanes * packs_columns + height * packs_rows
         depth = _even_part(products, max(lanes, min(room // a_product, _MOST_DEPTH)), lanes)
-    keeps_sums = in_loop or depth < products
+    keeps_sums = in_loop or depth < products or bool(shape.outer_products)
     return MatmulBlocks(
         height, width, depth, Tiles(sizes), tile_vectors, tile_rows, packs_columns, packs_rows, keeps_sums, partials,
         has_epilogue, in_loop,
@@ -152,7 +152,8 @@ def _streaming_blocks(kernel: RowKernel, shape: MatmulShape, lanes: int, rows: i
     vectors = math.ceil(bands[shape.columns].extent / lanes)
     products = shape.products.extent
     width = 2 if rows <= _FEW_ROWS and vectors > 1 else 1
-    nanoseconds = products * vectors * lanes * element * _NANOSECONDS_PER_BYTE
+    all_products = products * math.prod([band.extent for band in shape.outer_products])
+    nanoseconds = all_products * vectors * lanes * element * _NANOSECONDS_PER_BYTE
     total = nanoseconds * math.prod([bands[k].extent for k in shape.outer])
     wanted = min(max(total / _MANY_WORKGROUPS, _LEAST_NANOSECONDS), _MOST_NANOSECONDS)
     sizes = [0] * len(bands)
@@ -188,13 +189,13 @@ def _even_part(extent: int, most: int, multiple: int) -> int:
 
 
 def _height(kernel: RowKernel, rows: int, width: int) -> int:
-    """Rows of a register tile: accumulators, the panel's vectors and one broadcast fill the registers, and the last
-    tile is as full as may be."""
-    most = max(1, (kernel.target.vector_registers - width - 1) // width)
-    most = min(most, 14)
+    """Rows of a register tile: accumulators, the panel's vectors and one broadcast fit the registers, and the last tile
+    is as full as may be. A power of two of bytes between rows puts all of them into one set of the first-level cache:
+    there may be as many rows as it has ways."""
+    most = min((kernel.target.vector_registers - width - 1) // width, _WAYS)
     if rows <= most:
         return rows
-    least = max(1, most * 2 // 3)
+    least = max(1, most * 3 // 4)
     return min(range(most, least - 1, -1), key=lambda h: math.ceil(rows / h) * (h + 0.5))
 
 
@@ -212,23 +213,6 @@ def _packs_columns(kernel: RowKernel, shape: MatmulShape, rows: int, columns: in
     step = factor.step(shape.products)
     evicted = step is None or _collide(step * element, products, target.l2_bytes)
     return evicted or products * columns * element > _SHARE_OF_L2 * target.l2_bytes
-
-
-def _packs_rows(kernel: RowKernel, shape: MatmulShape, height: int, vectors: int, element: int) -> bool:
-    """Whether the rows are packed: if they have to be computed, or would push one another out of the first-level cache
-    while the panels are gone through."""
-    factor, target = shape.row_factor, kernel.target
-    if not factor.is_plain:
-        return True
-    if shape.rows is None or vectors < _VECTORS_TO_PACK:
-        return False
-    products = shape.products.extent
-    along, across = factor.step(shape.products), factor.step(kernel.row_bands[shape.rows])
-    if along is None or across is None:
-        return True
-    if along == 1:
-        return _collide(across * element, height, target.l1_bytes)
-    return _collide(along * element, products, target.l2_bytes)
 
 
 def _collide(step: int, count: int, cache_bytes: int) -> bool:

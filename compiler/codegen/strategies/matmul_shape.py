@@ -1,8 +1,8 @@
 """What a contraction is as a matrix product: which bands are rows, columns and products, and how its factors lie.
 
 Enters: the `RowKernel` of a dispatch whose one reduction sums products. Leaves: a `MatmulShape`, or None where the
-dispatch has no such form (sizes that are known only at run time, a factor that is computed from both inputs, several
-summed bands, a single row whose products are best summed up across lanes).
+dispatch has no such form (sizes that are known only at run time, a factor that is computed from both inputs, only short
+runs of products, a single row whose products are best summed up across lanes).
 
 The columns are the band that the result is contiguous along; lanes run along them. The largest band that only the
 other factor has is the rows. What is left, batch dims among it, is `outer`.
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from ...ir.affine import AffineDim
 from ...ir.core import BlockArgument, Value
-from ..configure import Band
+from ..configure import Band, bands_of
 from ..evaluate import Evaluator
 from ..indexing import Sym
 from ..loops import Value as LoopValue
@@ -26,6 +26,8 @@ from ..stages import Reduction
 from ..structured import StructuredOp
 from ..survey import Access, survey
 
+# With fewer products in a run, the loops around it would show.
+_LEAST_PRODUCTS = 16
 # Body ops whose value depends on more than their operands.
 _POSITIONAL = frozenset({"linalg.index", "tensor.extract"})
 
@@ -81,7 +83,8 @@ class MatmulShape:
     columns: int
     outer: list[int]
     products: Band
-    """What is summed over."""
+    """What is summed over in the innermost loop, and in loops around it."""
+    outer_products: list[Band]
     row_factor: Factor
     column_factor: Factor
 
@@ -94,9 +97,8 @@ def matmul_shape(kernel: RowKernel) -> MatmulShape | None:
     (reduction,) = domain.reductions
     view = reduction.view
     (reducer,) = reducers_of(kernel.builder, view)
-    (products, *more) = kernel.stages[0].bands
     bands = kernel.row_bands
-    if more or any(band.extent.__class__ is not int for band in (products, *bands)):
+    if any(sym.extent.__class__ is not int for sym in (*domain.rows, *reduction.reduced)):
         return None
     inputs = [_input_of(view, value) for value in reducer.factors] if reducer.factors is not None else [0, 1]
     if sorted(inputs, key=str) != [0, 1]:
@@ -111,9 +113,26 @@ def matmul_shape(kernel: RowKernel) -> MatmulShape | None:
         factors, own = factors[::-1], own[::-1]
     if not own[0] and factors[1].step(bands[columns]) != 1:
         return None
+    *outer_products, products = _product_bands(kernel, reduction, factors)
+    if outer_products and products.extent < _LEAST_PRODUCTS:
+        return None
     rows = max(own[0], key=lambda k: (bands[k].extent, k), default=None)
     outer = [k for k in range(len(bands)) if k not in (rows, columns)]
-    return MatmulShape(reduction, reducer, rows, columns, outer, products, *factors)
+    return MatmulShape(reduction, reducer, rows, columns, outer, products, outer_products, *factors)
+
+
+def _product_bands(kernel: RowKernel, reduction: Reduction, factors: Sequence[Factor]) -> list[Band]:
+    """The summed dims, which may be summed in any order, outermost in memory first so that neighbours run together;
+    the longest band is the last."""
+
+    def stride(sym: Sym) -> tuple[int, ...]:
+        steps = [access.coefficients.get(sym, 0) for factor in factors for access in factor.accesses]
+        return tuple([step if step.__class__ is int else 0 for step in steps])
+
+    syms = sorted(reduction.reduced, key=stride, reverse=True)
+    bands = bands_of(syms, kernel.survey, kernel.builder) or [Band((syms[-1],), 1)]
+    bands.sort(key=lambda band: band.extent)
+    return bands
 
 
 def _bands_of(bands: Sequence[Band], factor: Factor) -> set[int]:
