@@ -35,7 +35,7 @@ from pyiree.runtime.program import Program, Spec
 from pyiree.runtime.vm import context as vm
 from pyiree.runtime.vm.module import Module as VmModule
 from pyiree.runtime.vm.values import Ref
-from pyiree.runtime.vmfb.digest import DIGEST_ATTRIBUTE, executable_digest
+from pyiree.runtime.vmfb.digest import executable_digest, stated_digest
 from pyiree.runtime.vmfb.errors import ModuleError
 from pyiree.runtime.vmfb.host_calls import LAPACK_MODULE
 
@@ -65,7 +65,7 @@ def load(
 def _check_digest(module: VmModule) -> None:
     """Compares the executables with the digest that our compiler leaves in a module."""
     definition = module.definition
-    stated = next((a.value for a in definition.attrs if a.key == DIGEST_ATTRIBUTE), None)
+    stated = stated_digest([(a.key, a.value) for a in definition.attrs])
     if stated is None:
         return
     if stated != executable_digest(segment.data for segment in definition.rodata_segments):

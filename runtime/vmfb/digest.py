@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Iterable
 
 DIGEST_ATTRIBUTE = "pyiree.digest"
+_KIND = "blake2b-256:"
 _ELF_MAGIC = b"\x7fELF"
 
 
@@ -19,4 +20,12 @@ def executable_digest(segments: Iterable[bytes | memoryview]) -> str:
         if bytes(content[:4]) == _ELF_MAGIC:
             digest.update(len(content).to_bytes(8, "little"))
             digest.update(content)
-    return f"blake2b-256:{digest.hexdigest()}"
+    return f"{_KIND}{digest.hexdigest()}"
+
+
+def stated_digest(attributes: Iterable[tuple[str, str]]) -> str | None:
+    """The digest among a module's attributes (key, value), or None.
+
+    Its key or the kind of its value is enough: a file whose key is damaged is not one that never had a digest.
+    """
+    return next((value for key, value in attributes if key == DIGEST_ATTRIBUTE or value.startswith(_KIND)), None)

@@ -36,6 +36,15 @@ def test_any_change_of_an_executable_is_noticed(signed):
             session.load(bytes(damaged))
 
 
+def test_a_damaged_name_of_the_digest_is_no_missing_digest(signed):
+    damaged = bytearray(signed)
+    damaged[signed.index(DIGEST_ATTRIBUTE.encode()) + 3] ^= 1
+    session.load(bytes(damaged))
+    damaged[signed.index(b"\x7fELF") + 200] ^= 1
+    with pytest.raises(ModuleError, match="do not match their digest"):
+        session.load(bytes(damaged))
+
+
 def test_changes_elsewhere_never_crash(signed, python_child, tmp_path):
     """Bytes outside of the executable: the file loads and runs, or an exception says why not."""
     path = tmp_path / "signed.vmfb"
