@@ -85,6 +85,7 @@ class Lowering(NamedTuple):
     in_avals: tuple[Any, ...]
     out_avals: tuple[Any, ...]
     donated: tuple[bool, ...]
+    callbacks: tuple[Any, ...]
     calls_host: bool
 
 
@@ -108,6 +109,7 @@ def lower_for_cpu(traced: JaxTraced) -> Lowering:
         donated=tuple(
             "tf.aliasing_output" in attributes or "jax.buffer_donor" in attributes for attributes in main.arg_attrs
         ),
+        callbacks=tuple(arguments["host_callbacks"]),
         calls_host=bool(
             arguments["host_callbacks"]
             or arguments["keepalive"]

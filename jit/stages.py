@@ -169,7 +169,9 @@ class Compiled(Stage):
         self._lowered = lowered
         self._jax_traced = lowered._jax_traced
         self._built = _build(function, lowered._options, lowered._seconds)
-        self._module = session.load(self._built.vmfb, devices=lowered._options.device)
+        self._module = session.load(
+            self._built.vmfb, devices=lowered._options.device, providers=_providers(function.callbacks)
+        )
         self._main = self._module["main"]
         self._calls: dict[tuple[Any, ...], Call] = {}
 
@@ -269,6 +271,16 @@ class Compiled(Stage):
     def runtime_executable(self) -> Any:
         """The loaded module of the runtime."""
         return self._module
+
+
+def _providers(callbacks: tuple[Any, ...]) -> dict[str, Any]:
+    """The Python functions that a program calls, as the module that it imports them from."""
+    if not callbacks:
+        return {}
+    from pyiree.runtime.modules.callbacks import callback_module
+    from pyiree.runtime.vmfb.host_calls import CALLBACK_MODULE
+
+    return {CALLBACK_MODULE: callback_module(callbacks)}
 
 
 def _build(function: LoweredFunction, options: Options, prior: dict[str, float]) -> Built:

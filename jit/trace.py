@@ -23,6 +23,7 @@ class LoweredFunction:
     """A module and its calling convention.
 
     `main` takes `constants`, then the leaves numbered `kept`; `donated` are leaves whose buffer is given up.
+    `callbacks` are the Python functions that it calls, by number; they live in this process alone.
     """
 
     name: str
@@ -32,6 +33,7 @@ class LoweredFunction:
     in_avals: tuple[Any, ...]
     out_avals: tuple[Any, ...]
     donated: tuple[int, ...]
+    callbacks: tuple[Any, ...]
     calls_host: bool
     jax_lowered: Any
 
@@ -52,6 +54,7 @@ def lower(traced: JaxTraced, constant_limit: int = CONSTANT_LIMIT) -> LoweredFun
         in_avals=lowering.in_avals[len(used) :],
         out_avals=lowering.out_avals,
         donated=tuple(n - count for n, donated in zip(lowering.kept, lowering.donated) if donated and n >= count),
+        callbacks=lowering.callbacks,
         calls_host=lowering.calls_host,
         jax_lowered=lowering.lowered,
     )

@@ -1,5 +1,5 @@
 """Calls: functions of the module are inlined, composites are their decomposition, annotations are the identity;
-there is one device, number 0."""
+there is one device, number 0. Tokens are nothing, since what has side effects stays in order, and tuples their parts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyiree.compiler.input.converter import Conversion, Converter, converts
-from pyiree.compiler.input.values import Lazy, Uniform
+from pyiree.compiler.input.values import TOKEN, Group, Lazy, Uniform
 from pyiree.compiler.ir.attributes import IntegerAttr
 
 #: Custom calls that only say where values live or how they are laid out.
@@ -33,6 +33,21 @@ def _composite(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
 def _device_number(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     result = c.result_shaped(op)
     return [Uniform(result, IntegerAttr(0, result.element.type))]
+
+
+@converts("stablehlo.after_all", "stablehlo.create_token")
+def _token(c: Converter, op: Any, operands: list[Lazy]) -> list[Any]:
+    return [TOKEN]
+
+
+@converts("stablehlo.tuple")
+def _tuple(c: Converter, op: Any, operands: list[Any]) -> list[Any]:
+    return [Group(operands)]
+
+
+@converts("stablehlo.get_tuple_element")
+def _tuple_element(c: Converter, op: Any, operands: list[Any]) -> list[Lazy]:
+    return [operands[0].parts[op.attributes["index"].value]]
 
 
 @converts("stablehlo.custom_call")

@@ -14,7 +14,7 @@ from pyiree.compiler.input import jaxlib_mlir
 from pyiree.compiler.input.converter import Converter, converts
 from pyiree.compiler.input.elements import BOOLEAN, SIGNED
 from pyiree.compiler.input.jaxlib_mlir import dialect_attribute
-from pyiree.compiler.input.values import Lazy, Tensor, Uniform
+from pyiree.compiler.input.values import TOKEN, Lazy, Tensor, Token, Uniform
 from pyiree.compiler.ir.attributes import IntegerAttr
 from pyiree.compiler.ir.core import Block, Region, Value
 from pyiree.compiler.ir.types import i1
@@ -100,7 +100,11 @@ def _while(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     condition, body = op.regions[0].blocks[0], op.regions[1].blocks[0]
     returned = list(list(body.operations)[-1].operation.operands)
     arguments = list(body.arguments)
-    unchanged = _carried_unchanged(returned, arguments)
+    # Tokens carry nothing, so that the one from outside serves.
+    unchanged = [
+        same or isinstance(operand, Token)
+        for same, operand in zip(_carried_unchanged(returned, arguments), operands)
+    ]
     steps = _steps(c, returned, arguments)
     counter = _find_counter(c, condition, steps, unchanged, operands)
     if counter is None:
@@ -275,15 +279,16 @@ def _branches(c: Converter, op: Any, condition: Value, then: Any, otherwise: Any
     """`scf.if` around two conversions, whose results are tensors."""
     emitter = c.emitter
     location = emitter.location
-    results = [c.shaped(value) for value in op.results]
+    results = [c.reader.shaped(value.type) for value in op.results]
     regions = []
     for branch in (then, otherwise):
         block = Block()
         with emitter.inside(block):
-            values = [c.tensor(lazy) for lazy in branch()]
+            values = [c.tensor(lazy) for lazy in branch() if not isinstance(lazy, Token)]
             emitter.location = location
             emitter.emit("scf.yield", values, ())
         regions.append(Region(block))
     assert condition.type is i1
-    chosen = emitter.emit("scf.if", (condition,), [s.type for s in results], None, regions)
-    return [Tensor(shaped, value) for shaped, value in zip(results, chosen.results)]
+    types = [shaped.type for shaped in results if shaped is not None]
+    chosen = iter(emitter.emit("scf.if", (condition,), types, None, regions).results)
+    return [TOKEN if shaped is None else Tensor(shaped, next(chosen)) for shaped in results]

@@ -1,4 +1,4 @@
-"""Calls that leave the compiled program: JAX's LAPACK custom calls.
+"""Calls that leave the compiled program: JAX's LAPACK custom calls, and its callbacks into Python.
 
 Before: `stablehlo.custom_call @lapack_spotrf_ffi` with layouts and attributes.
 After:  `util.call` of a function without a body, `@pyiree_lapack.spotrf`, on buffer views. Where a layout asks for it
@@ -8,7 +8,8 @@ After:  `util.call` of a function without a body, `@pyiree_lapack.spotrf`, on bu
     %1:2 = util.call @pyiree_lapack.spotrf(%view, %c76_i32) : (!hal.buffer_view, i32) -> (…)
     %2 = hal.tensor.import %1#0 : !hal.buffer_view -> tensor<3x3xf32>
 
-The later phases see that the host needs the arrays: they wait for them before the call.
+The later phases see that the host needs the arrays: they wait for them before the call. A callback is a function of
+`@pyiree_callback`; calls of it may suspend the program.
 """
 
 from __future__ import annotations
@@ -23,11 +24,16 @@ from pyiree.compiler.input.converter import Converter
 from pyiree.compiler.input.elements import UNSIGNED
 from pyiree.compiler.input.import_mlir import Shaped
 from pyiree.compiler.input.shapes import broadcast
-from pyiree.compiler.input.values import Lazy, Tensor, Uniform
+from pyiree.compiler.input.values import TOKEN, Lazy, Tensor, Token, Uniform
 from pyiree.compiler.ir.core import Value
 from pyiree.compiler.ir.types import IntegerType, TensorType, Type, i32
-from pyiree.runtime.vmfb.host_calls import LAPACK_MODULE, LAPACK_ROUTINES
-
+from pyiree.runtime.vmfb.host_calls import (
+    CALLBACK,
+    CALLBACK_MODULE,
+    LAPACK_MODULE,
+    LAPACK_ROUTINES,
+    ORDERED_CALLBACK,
+)
 
 
 def _convert_lapack(c: Converter, op: Any, operands: list[Lazy], name: str) -> Sequence[Lazy]:
@@ -43,8 +49,16 @@ def _convert_lapack(c: Converter, op: Any, operands: list[Lazy], name: str) -> S
     return call_with_views(c, op, f"{LAPACK_MODULE}.{name}", operands, scalars)
 
 
+def _convert_callback(c: Converter, op: Any, operands: list[Lazy]) -> Sequence[Any]:
+    has_token = any(isinstance(operand, Token) for operand in operands)
+    number = _attributes(op)["index"]
+    name = f"{CALLBACK_MODULE}.{ORDERED_CALLBACK if has_token else CALLBACK}{number}"
+    return call_with_views(c, op, name, operands, may_suspend=True)
+
+
 for _name in LAPACK_ROUTINES:
     CUSTOM_CALLS[f"lapack_{_name}_ffi"] = functools.partial(_convert_lapack, name=_name)
+CUSTOM_CALLS["xla_ffi_python_cpu_callback"] = _convert_callback
 
 
 def _attributes(op: Any) -> dict[str, int]:
@@ -55,21 +69,33 @@ def _attributes(op: Any) -> dict[str, int]:
 
 
 def call_with_views(
-    c: Converter, op: Any, callee: str, operands: Sequence[Lazy], scalars: Sequence[Value] = ()
-) -> list[Lazy]:
-    """A call of an imported function on buffer views in the layouts of the custom call, then scalars."""
+    c: Converter,
+    op: Any,
+    callee: str,
+    operands: Sequence[Any],
+    scalars: Sequence[Value] = (),
+    may_suspend: bool = False,
+) -> list[Any]:
+    """A call of an imported function on buffer views in the layouts of the custom call, then scalars. Tokens are not
+    passed."""
     emitter = c.emitter
     operand_layouts, result_layouts = _layouts(op, "operand_layouts"), _layouts(op, "result_layouts")
     views = [
-        _export(c, _in_layout(c, operand, layout)) for operand, layout in zip(operands, operand_layouts, strict=True)
+        _export(c, _in_layout(c, operand, layout))
+        for operand, layout in zip(operands, operand_layouts, strict=True)
+        if not isinstance(operand, Token)
     ]
-    view = BufferViewType()
-    arguments, types = [*views, *scalars], [view] * len(op.results)
-    c.imports.declare(callee, [value.type for value in arguments], types)
+    shapes = [c.reader.shaped(value.type) for value in op.results]
+    arguments, types = [*views, *scalars], [BufferViewType()] * sum(shaped is not None for shaped in shapes)
+    c.imports.declare(callee, [value.type for value in arguments], types, may_suspend)
     call = emitter.emit("util.call", arguments, types, {"callee": c.imports.symbol(callee)})
-    results: list[Lazy] = []
-    for value, outer, layout in zip(op.results, call.results, result_layouts, strict=True):
-        shaped = c.shaped(value)
+    given = iter(call.results)
+    results: list[Any] = []
+    for value, shaped, layout in zip(op.results, shapes, result_layouts, strict=True):
+        if shaped is None:
+            results.append(TOKEN)
+            continue
+        outer = next(given)
         if next(iter(value.uses), None) is None:
             # The host may leave out what nothing reads, so its shape is not looked at.
             results.append(Uniform(shaped, scalar=emitter.zero(shaped.element.type)))

@@ -23,10 +23,12 @@ from pyiree.compiler.input.families import load_families
 from pyiree.compiler.input.import_mlir import Shaped, SourceReader
 from pyiree.compiler.input.imports import Imports
 from pyiree.compiler.input.legality import explain_unsupported
-from pyiree.compiler.input.values import Tensor
+from pyiree.compiler.input.values import TOKEN, Tensor, Token
 from pyiree.compiler.ir.attributes import Attribute, TypeAttr
 from pyiree.compiler.ir.passes import PassContext, PassManager
 from pyiree.compiler.ir.types import FunctionType, IntegerType, TensorType
+
+TOKEN_TYPE = "!stablehlo.token"
 
 
 def import_program(source: Any, context: PassContext | None = None) -> ModuleOp:
@@ -78,16 +80,19 @@ def _convert_function(
     name: str, function: Any, reader: SourceReader, functions: dict[str, Any], imports: Imports
 ) -> FuncOp:
     block = function.regions[0].blocks[0]
-    inputs = [_shaped(reader, value, function) for value in block.arguments]
+    # Callers pass no tokens: a call happens when it is made.
+    parameters = [value for value in block.arguments if str(value.type) != TOKEN_TYPE]
+    inputs = [_shaped(reader, value, function) for value in parameters]
     location = reader.location(function.location)
     made = FuncOp.create(name, [s.type for s in inputs], [], "public", location)
     entry = made.entry_block
     emitter = Emitter(entry)
     converter = Converter(emitter, reader, functions, imports)
-    arguments = [Tensor(shaped, value) for shaped, value in zip(inputs, entry.arguments)]
-    for parameter, argument in zip(block.arguments, entry.arguments):
+    tensors = dict(zip(parameters, [Tensor(shaped, value) for shaped, value in zip(inputs, entry.arguments)]))
+    for parameter, argument in zip(parameters, entry.arguments):
         argument.location = reader.location(parameter.location)
-    results = converter.inline(function, arguments)
+    given = converter.inline(function, [tensors.get(value, TOKEN) for value in block.arguments])
+    results = [result for result in given if not isinstance(result, Token)]
     emitter.location = location
     values = [converter.tensor(result) for result in results]
     emitter.emit("util.return", values, ())

@@ -9,15 +9,20 @@ tensor of a value that had to become one after all.
 - `Uniform`   one scalar everywhere: a constant attribute, or an SSA scalar (a loop counter, a host integer)
 - `Iota`      the index along one dimension
 - `View`      a tensor read through a projected permutation: a broadcast, a transpose, or both
+- `Token`     nothing: side effects happen in the order in which they are written
+- `Group`     the parts of a tuple
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from pyiree.compiler.input.import_mlir import Shaped
-from pyiree.compiler.ir.attributes import Attribute
+from pyiree.compiler.ir.attributes import Attribute, IntegerAttr
 from pyiree.compiler.ir.core import Value
+from pyiree.compiler.ir.dense import DenseElementsAttr
+from pyiree.compiler.ir.rewrite import constant_value
 
 
 @dataclass(slots=True)
@@ -57,4 +62,41 @@ class View:
     materialized: Value | None = None
 
 
+class Token:
+    """What `stablehlo.token` stands for; it has no shape and is no tensor."""
+
+
+@dataclass(slots=True)
+class Group:
+    """The values of a tuple."""
+
+    parts: list[Any]
+
+
+TOKEN = Token()
+
 Lazy = Tensor | Uniform | Iota | View
+
+
+def known_integers(value: Lazy) -> list[int] | None:
+    """The elements of an integer tensor in order, if the program says what they are."""
+    if isinstance(value, Uniform) and isinstance(value.attribute, IntegerAttr):
+        return [value.attribute.value] * math.prod(value.shaped.shape)
+    return _known_elements(value.value) if isinstance(value, Tensor) else None
+
+
+def _known_elements(value: Value) -> list[int] | None:
+    op = value.defining_op
+    if op is None:
+        return None
+    if op.name == "arith.constant" and isinstance(op.value, DenseElementsAttr):  # type: ignore[attr-defined]
+        return [int(n) for n in op.value.array().ravel()]  # type: ignore[attr-defined]
+    if op.name == "linalg.fill":
+        number = constant_value(op.operands[0])
+        return [number.value] * value.type.num_elements if isinstance(number, IntegerAttr) else None  # type: ignore[attr-defined]
+    if op.name in ("tensor.expand_shape", "tensor.collapse_shape"):
+        return _known_elements(op.operands[0])
+    if op.name == "tensor.concat" and len(value.type.shape) == 1:  # type: ignore[attr-defined]
+        parts = [_known_elements(part) for part in op.operands]
+        return None if None in parts else [n for part in parts for n in part]  # type: ignore[union-attr]
+    return None

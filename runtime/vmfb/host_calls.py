@@ -12,6 +12,9 @@ from typing import NamedTuple
 LAPACK_MODULE = "pyiree_lapack"
 CALLBACK_MODULE = "pyiree_callback"
 
+# What callbacks are called in their module, before their number: plain ones, and those that pass a token on.
+CALLBACK, ORDERED_CALLBACK = "callback", "ordered_callback"
+
 # The first letter of a routine's name says which numbers it is for.
 REAL, COMPLEX = "sd", "cz"
 
