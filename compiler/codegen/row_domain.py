@@ -7,6 +7,7 @@ survey of all of it. A dim of a result that every reduction keeps is a row dim; 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from ..ir.core import Operation, Value
@@ -123,6 +124,7 @@ class RowDomain:
         result_indices = [tuple([loops[e.position] for e in view.output_map(k)]) for k in range(len(view.outputs))]
         any_order = all(reducer.any_order for reducer in reducers_of(self.builder, view))
         self._look_at_body(view, loops)
+        self._look_at_initial_values(view, result_indices)
         self.reductions.append(Reduction(view, loops, result_indices, tuple(reduced), any_order))
         for result, indices in zip(view.op.results, result_indices, strict=True):
             self.placement.reduced_at[result] = indices
@@ -137,6 +139,13 @@ class RowDomain:
         for argument in view.body.arguments[len(view.inputs) :]:
             arguments[argument] = stand_in(self.builder, argument.type)
         self.inputs[view.op] = evaluator.run_body(view.body, arguments, loops, None)
+
+    def _look_at_initial_values(self, view: StructuredOp, indices: Sequence[Indices]) -> None:
+        """What a reduction starts from may be the result of another one."""
+        evaluator = Evaluator(self.context, self._scope)
+        evaluator.on_reduction = self._result_of
+        for value, at in zip(view.outputs, indices, strict=True):
+            evaluator.value_at(value, at)
 
     def _loop_extents(self, view: StructuredOp) -> list[Dim]:
         extents: list[Dim | None] = [None] * view.rank

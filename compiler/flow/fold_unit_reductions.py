@@ -1,7 +1,8 @@
 """iree-dispatch-creation-fold-unit-extent-dims: nothing is reduced along a dim of one element.
 
 Before: linalg.generic {indexing_maps = [(d0, d1) -> (d0, d1), (d0, d1) -> (d0)],
-                        iterator_types = ["parallel", "reduction"]} ins(%0 : tensor<8x1xf32>) outs(%init : tensor<8xf32>) …
+                        iterator_types = ["parallel", "reduction"]}
+          ins(%0 : tensor<8x1xf32>) outs(%init : tensor<8xf32>) …
 After:  linalg.generic {indexing_maps = [(d0) -> (d0, 0), (d0) -> (d0)], iterator_types = ["parallel"]}
           ins(%0 : tensor<8x1xf32>) outs(%init : tensor<8xf32>) …
 

@@ -21,7 +21,6 @@ from pyiree.compiler.flow.op_kinds import (
     CONTRACTION,
     ELEMENTWISE,
     FEW_ROWS,
-    LONG_ROW,
     REDUCTION,
     RESHAPES,
     VIEW,
@@ -30,9 +29,9 @@ from pyiree.compiler.flow.op_kinds import (
     cost_of,
     element_count,
     elements_of,
+    keeps_workgroups_busy,
     kind_of,
     moves_only,
-    vectors_of,
 )
 from pyiree.compiler.ir.affine import AffineConstant, AffineDim
 from pyiree.compiler.ir.core import Operation, Value
@@ -216,12 +215,8 @@ class FusionGroup:
     def _are_rows(self, rows: frozenset[int], domain: frozenset[int]) -> bool:
         """Whether there are enough rows for the work, or little work."""
         inner = element_count([self.extents[d] for d in domain - rows])
-        if inner <= LONG_ROW:
-            return True
-        count = element_count([self.extents[d] for d in rows])
-        if rows and max(rows) == max(domain):
-            count = count / element_count([self.extents[max(rows)]]) * vectors_of(self.extents[max(rows)])
-        return count >= FEW_ROWS
+        side_by_side = bool(rows) and max(rows) == max(domain)
+        return keeps_workgroups_busy([self.extents[d] for d in sorted(rows)], inner, side_by_side=side_by_side)
 
     def _accepts_reduction(self, op: Operation, kind: str, reads: list[Read]) -> bool:
         places = {read.indices for read in reads}
@@ -279,22 +274,25 @@ class FusionGroup:
         """Whether reductions whose results this group reads at its rows may be part of it."""
         if other.kind != REDUCTION or other.domain != other.rows or self.kind in (WHOLE, CONTRACTION):
             return False
-        if not self.has_room_for(other):
+        if not self.has_room_for(other) or any(value in self._gathered for value in other.stored):
             return False
-        places = set().union(*[self._places(value) for value in other.stored])
-        rows = {_plain(indices) for indices in places}
-        extents = [other.extents[d] for d in sorted(other.rows)]
-        if len(rows) != 1 or not all(self.covers(indices, _plain(indices)) for indices in places):
+        places = {indices for value in other.stored for indices in self._places(value)}
+        orders = {tuple([i for i in indices if i != ZERO]) for indices in places}
+        if len(orders) != 1:
             return False
-        (plain,) = rows
-        if [self.extents[d] for d in sorted(plain)] != extents:
+        (order,) = orders
+        plain = _plain(order)
+        if not self.covers(order, plain) or [self.extents[d] for d in order] != other.row_extents:  # type: ignore[index]
             return False
         return plain == self.rows if self.rows is not None else self._are_rows(plain, self.domain)
 
+    @property
+    def row_extents(self) -> list[int | None]:
+        return [self.extents[d] for d in sorted(self.rows or ())]
+
     def absorb_rows(self, other: FusionGroup) -> None:
         """Takes over the reductions whose results this group reads at its rows."""
-        places = set().union(*[self._places(value) for value in other.stored])
-        self.rows = _plain(places.pop())
+        self.rows = _plain(next(indices for value in other.stored for indices in self._places(value)))
         self.kind = REDUCTION
         self._take_ops(other)
 

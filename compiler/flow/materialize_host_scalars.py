@@ -1,7 +1,7 @@
 """pyiree-flow-materialize-host-scalars: counters, bounds and conditions are the host's numbers.
 
 Before: rank-0 integer tensors that loops carry, computed by rank-0 linalg ops and read back by `tensor.extract`.
-After:  integers, computed by arith ops on the host; where a device op needs one, it is a number that the dispatch takes.
+After:  integers, computed by arith ops on the host; where a device op needs one, the dispatch takes the number.
 
     scf.for … iter_args(%n = %c : tensor<i32>) {        scf.for %i = … iter_args(…) {
       %1 = linalg.generic … addi %n, 1            →       … uses %i

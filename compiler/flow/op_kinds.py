@@ -6,7 +6,7 @@ Enters: an op. Leaves: how it computes its results (`kind_of`), and rough instru
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from pyiree.compiler.dialects.arith import ConstantOp
 from pyiree.compiler.dialects.linalg import GenericOp
@@ -27,7 +27,7 @@ _DOTS = frozenset({
     "linalg.batch_vecmat", "linalg.dot",
 })  # fmt: skip
 
-#: Reduced elements of a row that one workgroup may handle when there are only a few rows.
+#: Elements that one workgroup may handle when there are only a few of them.
 LONG_ROW = 1 << 15
 FEW_ROWS = 8
 #: Rows along the innermost dim lie side by side in vectors of about this many lanes.
@@ -107,9 +107,14 @@ def element_count(shape: Iterable[int | None]) -> int:
     return math.prod([USUAL_EXTENT if d is None else d for d in shape])
 
 
-def vectors_of(extent: int | None) -> int:
-    """The vectors that rows along a dim make up."""
-    return -(-element_count([extent]) // LANES)
+def keeps_workgroups_busy(rows: Sequence[int | None], inner: int, *, side_by_side: bool) -> bool:
+    """Whether rows with `inner` elements each are enough workgroups, or so little work that one will do.
+
+    Rows that lie side by side in memory are worked on in vectors.
+    """
+    points = element_count(rows) * inner
+    units = element_count(rows[:-1]) * -(-element_count(rows[-1:]) // LANES) if side_by_side else element_count(rows)
+    return units >= FEW_ROWS or points <= LONG_ROW * max(1, units)
 
 
 def elements_of(value: Value) -> int:

@@ -45,7 +45,10 @@ from pyiree.compiler.ir.traits import (
 from pyiree.compiler.ir.types import Type, element_type_of, index
 
 _DICT = "attr-dict-with-keyword"
-_RESHAPED = f"$source `:` type($source) (`{{` $source_dims^ `}}`)? `->` type($result) (`{{` $result_dims^ `}}`)? {_DICT}"
+_RESHAPED = (
+    "$source `:` type($source) (`{` $source_dims^ `}`)? `->` "
+    f"type($result) (`{{` $result_dims^ `}}`)? {_DICT}"
+)
 
 
 class DispatchRegionOp(Op, name="flow.dispatch.region"):

@@ -8,16 +8,20 @@ After:  flow.executable private @main_dispatch_0 {
         %1 = flow.dispatch @main_dispatch_0::@main_dispatch_0_elementwise_8_f32(%0) : (tensor<8xf32>) -> tensor<8xf32>
 
 Tensors that a region reads are its first arguments, then numbers, then the results. Dims that are not known are
-numbers as well, and the workload.
+numbers as well, and the workload. A result that takes over the storage of a tensor (`in_place`) has no argument of its
+own: that tensor's is `readwrite`.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from pyiree.compiler.dialects.builtin import ModuleOp
 from pyiree.compiler.dialects.func import FuncOp as KernelFuncOp
 from pyiree.compiler.dialects.func import ReturnOp as KernelReturnOp
 from pyiree.compiler.dialects.iree_tensor_ext import (
     READ_ONLY,
+    READ_WRITE,
     WRITE_ONLY,
     DispatchTensorLoadOp,
     DispatchTensorStoreOp,
@@ -26,7 +30,10 @@ from pyiree.compiler.dialects.iree_tensor_ext import (
     DispatchWorkloadOrdinalOp,
 )
 from pyiree.compiler.dialects.linalg_interface import LinalgOp
+from pyiree.compiler.dialects.tensor_slices import InsertSliceOp
+from pyiree.compiler.dialects.tied_results import UNTIED, tied_operands_attr
 from pyiree.compiler.dialects.util import FuncOp
+from pyiree.compiler.flow.in_place import tied_values
 from pyiree.compiler.flow.op_kinds import CONTRACTION, REDUCTION, kind_of
 from pyiree.compiler.flow.ops import (
     DispatchOp,
@@ -39,7 +46,7 @@ from pyiree.compiler.flow.ops import (
 from pyiree.compiler.flow.values import dynamic_dims
 from pyiree.compiler.ir.attributes import ArrayAttr, SymbolRefAttr
 from pyiree.compiler.ir.builder import Builder
-from pyiree.compiler.ir.core import Block, Operation, Value
+from pyiree.compiler.ir.core import Block, Operation, Use, Value
 from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.ir.symbol_table import SymbolTable
 from pyiree.compiler.ir.types import TensorType, Type, element_type_of, index
@@ -73,14 +80,17 @@ class _Outlining:
         result_dims = list(region.result_dims)
         workload = list(dict.fromkeys([d for dims in input_dims for d in dims] + result_dims))
         entry = f"{self.name}_{summary(region)}"
-        executable = self._executable(entry, tensors, numbers, input_dims, workload)
+        arguments = [*tensors, *numbers, *workload]
+        tied = [UNTIED if v is None else arguments.index(v) for v in tied_values(region)]
+        executable = self._executable(entry, tensors, numbers, input_dims, workload, tied)
         self.symbols.insert(executable, before=self.func)
         dispatch = DispatchOp(
             workload,
-            [*tensors, *numbers, *workload],
+            arguments,
             [d for dims in input_dims for d in dims],
             result_dims,
             entry_points=ArrayAttr([SymbolRefAttr(executable.sym_name, entry)]),
+            tied_operands=tied_operands_attr(tied),
             results=list(region.result_types),
             location=region.location,
         )
@@ -90,41 +100,65 @@ class _Outlining:
 
     def _executable(
         self, entry: str, tensors: list[Value], numbers: list[Value], input_dims: list[list[Value]],
-        workload: list[Value],
+        workload: list[Value], tied: list[int],
     ) -> ExecutableOp:  # fmt: skip
         region = self.region
         location = region.location
-        results = region.result_types
-        arguments: list[Type] = [DispatchTensorType(READ_ONLY, v.type) for v in tensors]
-        arguments += [v.type for v in numbers] + [index] * len(workload)
-        arguments += [DispatchTensorType(WRITE_ONLY, t) for t in results]
-        function = KernelFuncOp.create(entry, arguments, [], location=location)
+        untied = [t for t, number in zip(region.result_types, tied) if number == UNTIED]
+        accesses = [READ_WRITE if i in tied else READ_ONLY for i in range(len(tensors))]
+        types: list[Type] = [DispatchTensorType(access, v.type) for access, v in zip(accesses, tensors)]
+        types += [v.type for v in numbers] + [index] * len(workload)
+        types += [DispatchTensorType(WRITE_ONLY, t) for t in untied]
+        function = KernelFuncOp.create(entry, types, [], location=location)
         body = function.entry_block
         builder = Builder.at_end(body, location)
-        inputs = body.arguments[: len(tensors)]
-        scalars = body.arguments[len(tensors) : len(tensors) + len(numbers)]
-        raw_dims = body.arguments[len(tensors) + len(numbers) : len(arguments) - len(results)]
-        outputs = body.arguments[len(arguments) - len(results) :]
+        arguments = list(body.arguments)
+        scalars = arguments[len(tensors) : len(tensors) + len(numbers)]
         dims: dict[Value, Value] = {}
-        for i, (outer, inner) in enumerate(zip(workload, raw_dims)):
+        for i, (outer, inner) in enumerate(zip(workload, arguments[len(tensors) + len(numbers) :])):
             dims[outer] = builder.insert(DispatchWorkloadOrdinalOp(inner, ordinal=i)).result
         mapping: dict[Value, Value] = dict(zip(numbers, scalars))
         mapping.update(dims)
-        for outer, inner, outer_dims in zip(tensors, inputs, input_dims):
-            load = DispatchTensorLoadOp.of(inner, [dims[d] for d in outer_dims], result_type=outer.type)
-            mapping[outer] = builder.insert(load).result
+        partly_written = self._updates()
+        for outer, inner, outer_dims in zip(tensors, arguments, input_dims):
+            if any(self._is_read(use, partly_written.values()) for use in outer.uses):
+                load = DispatchTensorLoadOp.of(inner, [dims[d] for d in outer_dims], result_type=outer.type)
+                mapping[outer] = builder.insert(load).result
         terminator = region.body.entry.terminator
         for op in region.body.entry.ops:
-            if op is not terminator:
+            if op is not terminator and op not in partly_written.values():
                 builder.insert(op.clone(mapping))
-        assert isinstance(terminator, ReturnOp)
         remaining = [dims[d] for d in region.result_dims]
-        for value, output in zip(terminator.operands, outputs):
+        outputs = iter(arguments[len(arguments) - len(untied) :])
+        for value, number in zip(terminator.operands, tied):
             count = value.type.shape.count(None)
             own, remaining = remaining[:count], remaining[count:]
-            builder.insert(DispatchTensorStoreOp.of(mapping.get(value, value), output, own))
+            target = next(outputs) if number == UNTIED else arguments[number]
+            update = partly_written.get(value)
+            if update is None:
+                builder.insert(DispatchTensorStoreOp.of(mapping.get(value, value), target, own))
+                continue
+            box = [
+                [mapping.get(x, x) if isinstance(x, Value) else x for x in part]
+                for part in (update.mixed_offsets, update.mixed_sizes, update.mixed_strides)
+            ]
+            builder.insert(DispatchTensorStoreOp.of(mapping.get(update.source, update.source), target, own, *box))
         builder.insert(KernelReturnOp([]))
         return self._wrap(entry, function, len(workload))
+
+    def _is_read(self, use: Use, updates: Iterable[InsertSliceOp]) -> bool:
+        """Whether a use is in the region and needs the elements: more than as what an update writes over."""
+        is_target = any(use.owner is op and op.operands[use.index] is op.dest for op in updates)
+        return self.region.is_ancestor_of(use.owner) and not is_target
+
+    def _updates(self) -> dict[Value, InsertSliceOp]:
+        """The results of which only a part is written, in place."""
+        ends = self.region.body.entry.terminator.operands
+        return {
+            value: value.defining_op
+            for value, target in zip(ends, tied_values(self.region))
+            if target is not None and isinstance(value.defining_op, InsertSliceOp)
+        }
 
     def _wrap(self, entry: str, function: KernelFuncOp, workload_size: int) -> ExecutableOp:
         location = self.region.location

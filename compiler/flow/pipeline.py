@@ -6,6 +6,7 @@ PASSES = (
     "pyiree-flow-materialize-host-scalars",
     "iree-dispatch-creation-fold-unit-extent-dims",
     "iree-dispatch-creation-split-reduction-ops",
+    "pyiree-flow-split-scans",
     "canonicalize",
     "cse",
     "iree-dispatch-creation-form-dispatch-regions",

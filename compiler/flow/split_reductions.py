@@ -20,7 +20,7 @@ from pyiree.compiler.dialects.linalg_generalize import generalize
 from pyiree.compiler.dialects.linalg_interface import PARALLEL as PARALLEL_LOOP
 from pyiree.compiler.dialects.linalg_interface import REDUCTION as REDUCTION_LOOP
 from pyiree.compiler.dialects.linalg_interface import IteratorTypeAttr, LinalgOp
-from pyiree.compiler.flow.op_kinds import FEW_ROWS, LONG_ROW, REDUCTION, element_count, kind_of, vectors_of
+from pyiree.compiler.flow.op_kinds import REDUCTION, element_count, keeps_workgroups_busy, kind_of
 from pyiree.compiler.flow.static_tensors import fill_scalar, filled, in_blocks, part_of_dim
 from pyiree.compiler.ir.affine import AffineDim, AffineExpr, AffineMap
 from pyiree.compiler.ir.attributes import ArrayAttr, IntegerAttr
@@ -58,12 +58,12 @@ def _loop_to_split(op: LinalgOp) -> int | None:
         return None
     reduced = [d for d, kind in enumerate(kinds) if kind != PARALLEL_LOOP]
     rows = [d for d, kind in enumerate(kinds) if kind == PARALLEL_LOOP]
-    if element_count([ranges[d] for d in reduced]) <= LONG_ROW:
-        return None
     largest = max(op.maps()[: len(op.inputs)], key=lambda map_: len(map_.results))
-    inner = largest.dim_positions()[-1] if largest.results else None
-    units = [vectors_of(ranges[d]) if d == inner else ranges[d] for d in rows]
-    return max(reduced, key=lambda d: ranges[d]) if element_count(units) < FEW_ROWS else None
+    side_by_side = bool(rows and largest.results) and largest.dim_positions()[-1] == rows[-1]
+    inner = element_count([ranges[d] for d in reduced])
+    if keeps_workgroups_busy([ranges[d] for d in rows], inner, side_by_side=side_by_side):
+        return None
+    return max(reduced, key=lambda d: ranges[d])
 
 
 @dataclass
@@ -88,7 +88,7 @@ def combiner_of(op: GenericOp) -> Combiner | None:
     elements = []
     for accumulator, yielded in zip(accumulators, block.terminator.operands):
         made = yielded.defining_op
-        if made is None or len(made.operands) not in (2, 3) or (len(made.operands) == 3) != (made.name == "arith.select"):
+        if made is None or len(made.operands) != (3 if made.name == "arith.select" else 2):
             return None
         pair = made.operands[-2:]
         if accumulator not in pair:
@@ -233,7 +233,8 @@ class _Split:
         builder.insert(YieldOp([mapping[v] for v in op.body_block.terminator.operands]))
         kept = [d for d, kind in enumerate(op.iterators()) if kind == PARALLEL_LOOP]
         rank = len(kept) + 1
-        replaced: list[AffineExpr] = [AffineDim(1 + kept.index(d) if d in kept else 0) for d in range(len(op.iterators()))]
+        loops = range(len(op.iterators()))
+        replaced: list[AffineExpr] = [AffineDim(1 + kept.index(d) if d in kept else 0) for d in loops]
         outputs = [[e.substitute(replaced) for e in map_.results] for map_ in op.maps()[len(op.inputs) :]]
         maps = [AffineMap(rank, 0, [AffineDim(0), *exprs]) for exprs in outputs]
         maps += [AffineMap(rank, 0, exprs) for exprs in outputs]

@@ -2,7 +2,8 @@
 
 Enters: any scatter of one operand. Leaves: the operand as rows, updates as rows, and one row number for each update,
 -1 for those that would touch something out of bounds (they are dropped). Where the scattered dimensions are not the
-leading ones, or windows are not whole rows, every element is a row of its own.
+leading ones, or windows are not whole rows, every element is a row of its own. One window at a place that is known
+(`x.at[2:5].set(y)`) is a slice that is combined and inserted.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from pyiree.compiler.input.emitter import PARALLEL, identity_map, int_array
 from pyiree.compiler.input.import_mlir import Shaped
 from pyiree.compiler.input.indexing import StartIndices
 from pyiree.compiler.input.jaxlib_mlir import dialect_attribute
-from pyiree.compiler.input.shapes import broadcast, reshape
-from pyiree.compiler.input.values import Lazy, Tensor
+from pyiree.compiler.input.shapes import broadcast, extract_slice, insert_slice, reshape
+from pyiree.compiler.input.values import Lazy, Tensor, known_integers
 from pyiree.compiler.ir.attributes import bool_attr
 from pyiree.compiler.ir.core import Block, Region, Value
 from pyiree.compiler.ir.types import TensorType, i1
@@ -32,6 +33,9 @@ def _scatter(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     if 0 in updates.shaped.shape:
         return [operand]
     scatter = _Scatter(c, op, operand, indices, updates)
+    place = scatter.known_place()
+    if place is not None:
+        return [scatter.into_slice(place)]
     return [Tensor(operand.shaped, scatter.by_rows() if scatter.has_whole_rows() else scatter.by_elements())]
 
 
@@ -63,6 +67,27 @@ class _Scatter:
             and all(self.sizes[d] == self.shape[d] for d in self.window)
             and all(d < leading for d in self.start_map)
         )
+
+    def known_place(self) -> list[int] | None:
+        """Where the only window goes, if that is known."""
+        numbers = known_integers(self.indices)
+        if numbers is None or self.batching or len(numbers) != len(self.start_map):
+            return None
+        starts = dict(zip(self.start_map, numbers))
+        return [starts.get(d, 0) for d in range(len(self.shape))]
+
+    def into_slice(self, place: list[int]) -> Lazy:
+        """The operand with a window of it combined with the updates; one that does not fit is dropped."""
+        c, operand = self.c, self.operand
+        if any(not 0 <= start <= n - size for start, n, size in zip(place, self.shape, self.sizes)):
+            return operand
+        kind, original = operand.shaped.element, c.tensor(operand)
+        window = Shaped(tuple(self.sizes), kind, TensorType(self.sizes, kind.type))
+        update: Lazy = Tensor(window, reshape(c, c.tensor(self.updates), self.sizes))
+        old = Tensor(window, extract_slice(c, original, place, self.sizes, [1] * len(place)))
+        body = self.op.regions[0].blocks[0]
+        new = c.map(window, [old, update], lambda scalars: c.scalar_block(body, scalars))
+        return Tensor(operand.shaped, insert_slice(c, c.tensor(new), original, place))
 
     def by_rows(self) -> Value:
         """Updates of whole rows."""

@@ -1,0 +1,83 @@
+"""Which results of a dispatch may take over the storage of what it reads.
+
+Enters: a dispatch region. Leaves: for each result the tensor from outside whose place it takes, or None.
+
+An update of a part, and a scatter, leave most of their tensor as it was. If that tensor comes from outside, and the
+region reads it nowhere but where it writes, element for element, the dispatch writes where it lies: each element is
+read and written by the same workgroup. Whoever needs the old contents gets a copy; that is decided in the stream phase.
+"""
+
+from __future__ import annotations
+
+from pyiree.compiler.dialects.iree_linalg_ext import ScatterOp
+from pyiree.compiler.dialects.linalg import GenericOp
+from pyiree.compiler.dialects.tensor_slices import ExtractSliceOp, InsertSliceOp
+from pyiree.compiler.flow.op_kinds import ELEMENTWISE, captured_tensors, elements_of, kind_of
+from pyiree.compiler.flow.ops import DispatchRegionOp
+from pyiree.compiler.ir.core import Operation, Value
+
+#: Tensors of fewer elements are sooner written anew than copied where the old contents are needed.
+_SMALL = 1 << 12
+
+
+def tied_values(region: DispatchRegionOp) -> list[Value | None]:
+    """For each result of a region the value from outside that it is written over."""
+    taken: set[Value] = set()
+    found: list[Value | None] = []
+    for value in region.body.entry.terminator.operands:
+        target = _written_over(value, region)
+        if target is not None and (target in taken or target.type is not value.type):
+            target = None
+        if target is not None:
+            taken.add(target)
+        found.append(target)
+    return found
+
+
+def _written_over(value: Value, region: DispatchRegionOp) -> Value | None:
+    op = value.defining_op
+    if op is None or not value.has_one_use:
+        return None
+    if isinstance(op, ScatterOp):
+        target = op.outputs[0]
+    elif isinstance(op, InsertSliceOp) and elements_of(value) >= max(_SMALL, 2 * elements_of(op.source)):
+        target = op.dest
+    else:
+        return None
+    if target.defining_op is not None and region.is_ancestor_of(target.defining_op):
+        return None
+    others = [use.owner for use in target.uses if use.owner is not op and region.is_ancestor_of(use.owner)]
+    return target if all(_reads_what_it_writes(op, other) for other in others) else None
+
+
+def _reads_what_it_writes(update: Operation, read: Operation) -> bool:
+    """Whether an op is the slice that an update replaces, and the new elements come from the old ones one by one."""
+    if not isinstance(update, InsertSliceOp) or not isinstance(read, ExtractSliceOp):
+        return False
+    boxes = [(op.mixed_offsets, op.mixed_sizes, op.mixed_strides) for op in (update, read)]
+    return boxes[0] == boxes[1] and read.result.type is update.source.type and _is_pointwise(update.source, read.result)
+
+
+def _is_pointwise(value: Value, source: Value) -> bool:
+    """Whether every element of `value` depends on no element of `source` but the one at its own index."""
+    if value is source or not _depends(value, source):
+        return True
+    op = value.defining_op
+    if not isinstance(op, GenericOp) or kind_of(op) != ELEMENTWISE or not all(m.is_identity for m in op.maps()):
+        return False
+    if any(_depends(captured, source) for captured in captured_tensors(op)):
+        return False
+    return all(_is_pointwise(operand, source) for operand in op.inputs)
+
+
+def _depends(value: Value, source: Value) -> bool:
+    pending, seen = [value], set()
+    while pending:
+        current = pending.pop()
+        if current is source:
+            return True
+        op = current.defining_op
+        if op is not None and op.block is source.defining_op.block and op not in seen:  # type: ignore[union-attr]
+            seen.add(op)
+            pending += [*op.operands, *captured_tensors(op)]
+    return False
