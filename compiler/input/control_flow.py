@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyiree.compiler.input import jaxlib_mlir
 from pyiree.compiler.input.converter import Converter, converts
 from pyiree.compiler.input.elements import BOOLEAN, SIGNED
-from pyiree.compiler.input.jaxlib_mlir import dialect_attribute
+from pyiree.compiler.input.jaxlib_mlir import defining_op, dialect_attribute
 from pyiree.compiler.input.values import TOKEN, Lazy, Tensor, Token, Uniform
 from pyiree.compiler.ir.attributes import IntegerAttr
 from pyiree.compiler.ir.core import Block, Region, Value
@@ -41,7 +40,7 @@ def _steps(c: Converter, returned: Any, arguments: Any) -> dict[int, int]:
         shaped = c.reader.shaped(value.type)
         if shaped is None or shaped.shape or shaped.element.kind != SIGNED or shaped.element.type.width < 32:
             continue
-        add = _defining_op(value)
+        add = defining_op(value)
         if add is None or add.name != "stablehlo.add":
             continue
         lhs, rhs = add.operands
@@ -52,14 +51,9 @@ def _steps(c: Converter, returned: Any, arguments: Any) -> dict[int, int]:
     return found
 
 
-def _defining_op(value: Any) -> Any | None:
-    ir = jaxlib_mlir.mlir()
-    return None if isinstance(value, ir.BlockArgument) else value.owner
-
-
 def _constant_integer(c: Converter, value: Any) -> int | None:
     """The integer of a scalar constant inside or outside of the loop."""
-    owner = _defining_op(value)
+    owner = defining_op(value)
     if owner is None or owner.name != "stablehlo.constant":
         return None
     constant = c.constant(owner)
@@ -71,7 +65,7 @@ def _find_counter(
     c: Converter, condition: Any, steps: dict[int, int], unchanged: list[bool], operands: list[Lazy]
 ) -> Counter | None:
     """The counter that decides when the loop ends, if that is all that decides."""
-    compare = _defining_op(list(condition.operations)[-1].operation.operands[0])
+    compare = defining_op(list(condition.operations)[-1].operation.operands[0])
     if compare is None or compare.name != "stablehlo.compare":
         return None
     direction = dialect_attribute(compare, "comparison_direction", "ComparisonDirectionAttr").value
@@ -87,7 +81,7 @@ def _find_counter(
     inside = next((i for i, a in enumerate(arguments) if a == rhs), None)
     if inside is not None:
         return Counter(number, steps[number], operands[inside]) if unchanged[inside] else None
-    owner = _defining_op(rhs)
+    owner = defining_op(rhs)
     if owner is not None and owner.name == "stablehlo.constant":
         return Counter(number, steps[number], c.constant(owner))
     if c.knows(rhs):
@@ -267,7 +261,7 @@ def _case(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
 
 def _as_predicate(c: Converter, value: Any) -> Lazy | None:
     """The bool that an index was converted from, or None."""
-    owner = _defining_op(value)
+    owner = defining_op(value)
     if owner is None or owner.name != "stablehlo.convert":
         return None
     source = owner.operands[0]

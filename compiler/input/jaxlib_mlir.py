@@ -57,6 +57,11 @@ def dialect_attribute(op: Any, name: str, class_name: str) -> Any:
     return getattr(stablehlo(), class_name)(attributes[name]) if name in attributes else None
 
 
+def defining_op(value: Any) -> Any | None:
+    """The op that makes a value; None for a block's argument."""
+    return None if isinstance(value, mlir().BlockArgument) else value.owner
+
+
 @functools.cache
 def _context() -> Any:
     """The context of the sources that arrive as text or bytes; modules made by jax bring their own."""

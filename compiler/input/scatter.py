@@ -17,9 +17,9 @@ from pyiree.compiler.input.elements import SIGNED, Element, element
 from pyiree.compiler.input.emitter import PARALLEL, identity_map, int_array
 from pyiree.compiler.input.import_mlir import Shaped
 from pyiree.compiler.input.indexing import StartIndices
-from pyiree.compiler.input.jaxlib_mlir import dialect_attribute
+from pyiree.compiler.input.jaxlib_mlir import defining_op, dialect_attribute
 from pyiree.compiler.input.shapes import broadcast, extract_slice, insert_slice, reshape
-from pyiree.compiler.input.values import Lazy, Tensor, known_integers
+from pyiree.compiler.input.values import Lazy, Tensor, Uniform, known_integers
 from pyiree.compiler.ir.attributes import bool_attr
 from pyiree.compiler.ir.core import Block, Region, Value
 from pyiree.compiler.ir.types import TensorType, i1
@@ -68,26 +68,55 @@ class _Scatter:
             and all(d < leading for d in self.start_map)
         )
 
-    def known_place(self) -> list[int] | None:
-        """Where the only window goes, if that is known."""
-        numbers = known_integers(self.indices)
-        if numbers is None or self.batching or len(numbers) != len(self.start_map):
+    def known_place(self) -> list[int | Uniform] | None:
+        """Where the only window goes, if the host knows it: numbers, or scalars such as counters."""
+        if self.batching or math.prod(self.updates.shaped.shape[d] for d in self.update_batch) != 1:
             return None
-        starts = dict(zip(self.start_map, numbers))
+        parts: Sequence[int | Lazy] | None = known_integers(self.indices)
+        if parts is None and isinstance(self.indices, Uniform):
+            parts = [self.indices] * len(self.start_map)
+        elif parts is None:
+            pieces = defining_op(self.op.operands[1])
+            joined = pieces is not None and pieces.name == "stablehlo.concatenate"
+            parts = [self.c.value_of(piece) for piece in pieces.operands] if joined else ()
+        starts: dict[int, int | Uniform] = {}
+        for d, part in zip(self.start_map, parts):
+            if isinstance(part, Uniform) and math.prod(part.shaped.shape) == 1:
+                starts[d] = part if part.attribute is None else part.attribute.value  # type: ignore[attr-defined]
+            elif isinstance(part, int):
+                starts[d] = part
+        if len(parts) != len(self.start_map) or len(starts) != len(parts):
+            return None
         return [starts.get(d, 0) for d in range(len(self.shape))]
 
-    def into_slice(self, place: list[int]) -> Lazy:
+    def into_slice(self, place: list[int | Uniform]) -> Lazy:
         """The operand with a window of it combined with the updates; one that does not fit is dropped."""
-        c, operand = self.c, self.operand
-        if any(not 0 <= start <= n - size for start, n, size in zip(place, self.shape, self.sizes)):
-            return operand
-        kind, original = operand.shaped.element, c.tensor(operand)
+        c, operand, emitter = self.c, self.operand, self.c.emitter
+        kind, index = operand.shaped.element, self.indices.shaped.element
+        offsets: list[int | Value] = []
+        fits: Value | None = None
+        for start, n, size in zip(place, self.shape, self.sizes):
+            if isinstance(start, int):
+                if not 0 <= start <= n - size:
+                    return operand
+                offsets.append(start)
+            else:
+                scalar = c.uniform_scalar(start)
+                within, _ = _within(c, scalar, index, n - size, index)
+                fits = within if fits is None else emitter.binary("arith.andi", fits, within)
+                offsets.append(c.clamped_index(scalar, index, max(n - size, 0)))
+        original = c.tensor(operand)
         window = Shaped(tuple(self.sizes), kind, TensorType(self.sizes, kind.type))
         update: Lazy = Tensor(window, reshape(c, c.tensor(self.updates), self.sizes))
-        old = Tensor(window, extract_slice(c, original, place, self.sizes, [1] * len(place)))
+        old = Tensor(window, extract_slice(c, original, offsets, self.sizes, [1] * len(place)))
         body = self.op.regions[0].blocks[0]
-        new = c.map(window, [old, update], lambda scalars: c.scalar_block(body, scalars))
-        return Tensor(operand.shaped, insert_slice(c, c.tensor(new), original, place))
+
+        def combine(scalars: list[Value]) -> list[Value]:
+            (new,) = c.scalar_block(body, scalars)
+            return [new if fits is None else emitter.select(fits, new, scalars[0])]
+
+        new = c.map(window, [old, update], combine)
+        return Tensor(operand.shaped, insert_slice(c, c.tensor(new), original, offsets))
 
     def by_rows(self) -> Value:
         """Updates of whole rows."""

@@ -136,7 +136,9 @@ class DeviceArray:
         data = read_word(root + layout.BUFFER_DATA) + read_word(view.address + layout.VIEW_OFFSET)
         memory = (ctypes.c_ubyte * self.nbytes).from_address(data)
         memory.owner = Ref.retained(root)  # as long as any array over it lives
-        return np.frombuffer(memory, self.dtype).reshape(self.shape) if self.nbytes else np.empty(self.shape, self.dtype)
+        if self.nbytes == 0:
+            return np.empty(self.shape, self.dtype)
+        return np.frombuffer(memory, self.dtype).reshape(self.shape)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = self.host()

@@ -154,6 +154,14 @@ INDEXING = {
         lambda x, i, u: (x.at[i].add(u), x.at[i].set(u), x.at[i].max(u)),
         (_f32(10, 3), np.array([1, 4, 1, 9, 0], np.int32), _f32(5, 3)),
     ),
+    "scatter_window": (
+        lambda x: (x.at[1:-1, 2:4].set(0.0), x.at[3, 2].add(7.0), x.at[-1, 1:3].mul(x[0, :2]), x.at[30].set(1.0)),
+        (_f32(8, 5),),
+    ),
+    "scatter_counted_window": (
+        lambda x: lax.fori_loop(0, 12, lambda i, a: a.at[i - 2].set(a[3] + i).at[i, 3:5].add(1.0), x),
+        (_f32(8, 5),),
+    ),
     "scatter_columns": (
         lambda x, i, u: (x.at[:, i].add(u), x.at[i, i].set(1.0)),
         (_f32(4, 6), np.array([0, 3, 2], np.int32), _f32(4, 3)),
