@@ -1,5 +1,6 @@
 """Calls: functions of the module are inlined, composites are their decomposition, annotations are the identity;
-there is one device, number 0. Tokens are nothing, since what has side effects stays in order, and tuples their parts."""
+there is one device, number 0. Tokens are nothing, since what has side effects stays in order; tuples are their parts.
+"""
 
 from __future__ import annotations
 

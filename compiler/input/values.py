@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from pyiree.compiler.input.import_mlir import Shaped
 from pyiree.compiler.ir.attributes import Attribute, IntegerAttr
