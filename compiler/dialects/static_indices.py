@@ -62,17 +62,6 @@ def mixed_indices(values: Sequence[Value], static: Iterable[int]) -> list[int | 
     return [next(remaining) if s == DYNAMIC_INT64 else s for s in static]
 
 
-def fold_constant_indices(values: Sequence[Value], static: Iterable[int]) -> list[int | Value] | None:
-    """The mixed list with constant SSA values turned into constants; None if there are none."""
-    found = False
-    mixed: list[int | Value] = []
-    for entry in mixed_indices(values, static):
-        constant = None if isinstance(entry, int) else constant_index(entry)
-        found = found or constant is not None
-        mixed.append(entry if constant is None else constant)
-    return mixed if found else None
-
-
 def constant_index(value: Value) -> int | None:
     """The integer that an SSA value is known to be, or None."""
     owner = value.defining_op

@@ -214,14 +214,6 @@ class PadOp(Op, name="tensor.pad"):
         """How many elements come behind, as constants or SSA values."""
         return mixed_indices(self.high, self.static_high)
 
-    @property
-    def padding_value(self) -> Value | None:
-        """The added element if it is one value of the outside; None if the body computes it."""
-        yielded = self.region.entry.terminator.operands[0]
-        owner = yielded.defining_op
-        inside = yielded.block if owner is None else owner.block
-        return None if inside is self.region.entry else yielded
-
     def result_names(self) -> list[str]:
         return ["padded"]
 

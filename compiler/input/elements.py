@@ -27,11 +27,6 @@ class Element:
         """Whether it is a signed or unsigned integer (bools are neither)."""
         return self.kind in (SIGNED, UNSIGNED)
 
-    @property
-    def byte_width(self) -> int:
-        """Bytes of one element in memory (bools and sub-byte integers take one)."""
-        return max(8, self.type.width) // 8
-
 
 @functools.cache
 def signless(width: int) -> IntegerType:

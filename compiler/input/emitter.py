@@ -21,7 +21,7 @@ from pyiree.compiler.ir.attributes import ArrayAttr, Attribute, DenseArrayAttr, 
 from pyiree.compiler.ir.core import Block, Operation, Region, Value
 from pyiree.compiler.ir.location import UNKNOWN, Location
 from pyiree.compiler.ir.rewrite import constant_value
-from pyiree.compiler.ir.types import ComplexType, FloatType, TensorType, Type, i1, i32, i64, index
+from pyiree.compiler.ir.types import ComplexType, FloatType, TensorType, Type, i1, i64, index
 
 PARALLEL, REDUCTION = "parallel", "reduction"
 
@@ -279,8 +279,3 @@ def projection(rank: int, dims: tuple[int, ...]) -> AffineMap:
 def int_array(values: Sequence[int]) -> DenseArrayAttr:
     """`array<i64: …>`."""
     return DenseArrayAttr(i64, values)
-
-
-def int32_array(values: Sequence[int]) -> DenseArrayAttr:
-    """`array<i32: …>`."""
-    return DenseArrayAttr(i32, values)
