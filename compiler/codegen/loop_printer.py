@@ -62,6 +62,9 @@ class _Printer:
             self._nested(op.body)
         elif op.name in ("load", "gather", "store", "scatter"):
             self._memory(op)
+        elif op.name == "prefetch":
+            buffer, offset = op.attrs
+            self._line(f"prefetch %{buffer.name}[{self._name(op.operands[0])}{f' + {offset}' if offset else ''}]")
         else:
             result = op.results[0]
             operands = ", ".join(map(self._name, op.operands))

@@ -8,6 +8,7 @@ names of arithmetic are those of the arith and math dialects; the rest is memory
 
     for %i = 0 to 64 step 16 carry(%a = %zero) { ... yield %b }     if %c { ... }
     load %in[%i + 16] mask %m else %z     store %v, %out[%i] mask %m     gather %in[%ids + 3] mask %m
+    prefetch %in[%i + 64]
     repeat carry(%a = %x) { ... yield %b while %c }     const splat shuffle lane_mask reduce extract
 
 Pure ops are placed when they are built: in the outermost block where their operands exist (which hoists loop
@@ -378,6 +379,12 @@ class KernelBuilder:
             return min(x, y)
         return self.op("arith.minsi", (self.index(x), self.index(y)), INDEX)
 
+    def max(self, x: int | Value, y: int | Value) -> int | Value:
+        x, y = _fold(x), _fold(y)
+        if x.__class__ is int and y.__class__ is int:
+            return max(x, y)
+        return self.op("arith.maxsi", (self.index(x), self.index(y)), INDEX)
+
     # -- lanes
 
     def splat(self, x: Value, lanes: int) -> Value:
@@ -454,6 +461,11 @@ class KernelBuilder:
     ) -> None:
         base, offset = self._address(base, offset)
         self._append(Op("store", (value, base) if mask is None else (value, base, mask), (buffer, offset)), [])
+
+    def prefetch(self, buffer: Buffer, base: int | Value, offset: int) -> None:
+        """Asks for the line of an element that will be read soon; the address may be outside of the buffer."""
+        base, offset = self._address(base, offset)
+        self._append(Op("prefetch", (base,), (buffer, offset)), [])
 
     def scatter(self, value: Value, buffer: Buffer, indices: Value, offset: int = 0, mask: Value | None = None) -> None:
         """Stores one element per lane, lower lanes first."""
@@ -536,7 +548,7 @@ def _wrap(value: int, bits: int) -> int:
     return value - (1 << bits) if bits > 1 and value >> (bits - 1) else value
 
 
-_EFFECTS = frozenset({"store", "scatter"})
+_EFFECTS = frozenset({"store", "scatter", "prefetch"})
 
 
 def _drop_unused(block: Block, used: set) -> None:

@@ -163,6 +163,9 @@ class _Lowering:
         else:
             self.fn.masked_store(value, pointer, self._value(mask))
 
+    def prefetch(self, op: Op) -> None:
+        self.fn.prefetch(self._address(op, op.operands[0]))
+
     def scatter(self, op: Op) -> None:
         """One scalar store a lane: scatters with vector instructions are no faster, and few targets have them."""
         fn = self.fn
@@ -264,6 +267,7 @@ _HANDLERS = {
     "load": _Lowering.load,
     "gather": _Lowering.gather,
     "store": _Lowering.store,
+    "prefetch": _Lowering.prefetch,
     "scatter": _Lowering.scatter,
     "const_vector": _Lowering.const_vector,
     "splat": _Lowering.splat,

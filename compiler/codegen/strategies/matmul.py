@@ -42,6 +42,8 @@ class _Block:
     columns: Range
     first: Dim
     count: Dim
+    packed: Range | None = None
+    """The rows that the row source holds now."""
     begins: Value | None = None
     """Whether these products are the first, and the last; None where they are all."""
     ends: Value | None = None
@@ -131,23 +133,42 @@ class _Matmul:
         """One block of products for all tiles of the workgroup."""
         self.columns.fill(block.scope, block.columns, block.first, block.count)
 
-        def strip(row: Dim, height: int) -> None:
-            self.rows.fill(block.scope, row, height, block.first, block.count)
-            self._panels(block.columns, lambda column, width: self._tile(block, row, height, column, width))
+        def strip(rows: Range, row: Dim, height: int) -> None:
+            here = replace(block, packed=rows)
+            self._panels(block.columns, lambda column, width: self._tile(here, row, height, column, width))
             if self.blocks.finishes_in_loop:
                 self._when_summed_up(block, lambda: self._each_kept(block, row, height, self._finish_kept))
 
-        self._strips(block.rows, strip)
+        def packed(rows: Range) -> None:
+            self.rows.fill(block.scope, rows, block.first, block.count)
+            self._strips(rows, lambda row, height: strip(rows, row, height))
+
+        if self.blocks.packs_rows and self.blocks.packed_rows > self.blocks.height:
+            self._groups(block.rows, packed)
+        elif self.blocks.packs_rows:
+            self._strips(block.rows, lambda row, height: packed(Range(row, self.builder.add(row, height), height, 1)))
+        else:
+            packed(block.rows)
+
+    def _groups(self, rows: Range, body: Callable[[Range], None]) -> None:
+        """The rows that are packed together."""
+        builder, count = self.builder, self.blocks.packed_rows
+        with builder.for_(rows.start, rows.stop, count, covered=True) as loop:
+            end = builder.add(loop.index, count)
+            exact = rows.size is not None and rows.size % count == 0
+            body(Range(loop.index, end if exact else builder.min(end, rows.stop), count if exact else None, 1))
 
     def _strips(self, rows: Range, body: Callable[[Dim, int], None]) -> None:
         """Blocks of `height` rows, then the rest, which only the last rows have."""
         builder, height = self.builder, self.blocks.height
-        if self.shape.rows is None:
-            body(rows.start, 1)
+        if self.shape.rows is None or rows.size == self.bands[self.shape.rows].extent % height:
+            body(rows.start, rows.size)
             return
         length = rows.size if rows.size is not None else builder.sub(rows.stop, rows.start)
         main = builder.add(rows.start, builder.round_down(length, height))
-        if length.__class__ is not int or length >= height:
+        if length == height:
+            body(rows.start, height)
+        elif length.__class__ is not int or length > height:
             with builder.for_(rows.start, main, height, covered=True) as loop:
                 body(loop.index, height)
         rest = self.bands[self.shape.rows].extent % height
@@ -180,6 +201,8 @@ class _Matmul:
         vectors = range(0, width, self.lanes)
         places = [Place(row, number, column, offset) for number in range(height) for offset in vectors]
         state = self._begin(block, places, width)
+        if block.begins is None and not self.blocks.streams:
+            self._prefetch_results(block, places, width)
         if self.blocks.streams:
             sums = state
             for at in range(block.count):
@@ -205,6 +228,15 @@ class _Matmul:
         else:
             finish()
 
+    def _prefetch_results(self, block: _Block, places: list[Place], width: int) -> None:
+        """Asks for the lines that the tile's results will be stored in."""
+        store = self.kernel.domain.placement.primary
+        address = store.address(self.kernel.domain.indices(store))
+        for place in places:
+            where = self._corner(block, place, width).resolve(address)
+            if where.vector is None and where.pattern is not None:
+                self.builder.prefetch(store.buffer, where.base, where.offset + where.pattern[0])
+
     def _step(
         self, block: _Block, sums: list[Value], row: Dim, height: int, column: Dim, width: int, at: Dim
     ) -> list[Value]:
@@ -212,7 +244,7 @@ class _Matmul:
         panel = self.columns.vectors(block.scope, block.columns, column, width, block.first, at)
         following: list[Value] = []
         for number in range(height):
-            element = self.rows.element(block.scope, row, number, block.first, at)
+            element = self.rows.element(block.scope, block.packed, row, number, block.first, at)
             element = self.builder.splat(element, self.lanes)
             for values in panel:
                 following += self.shape.reducer.take([sums[len(following)]], [element, values], None)

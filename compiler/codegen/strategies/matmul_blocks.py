@@ -42,6 +42,8 @@ _MOST_ROWS_TO_STREAM = 8
 _NANOSECONDS_PER_BYTE = 0.03
 # What is read in one go from each row of a streamed factor.
 _LEAST_STREAM_BYTES = 2048
+# Strips of rows that are packed together where they lie side by side.
+_PACKED_STRIPS = 4
 # Rows whose sums a workgroup keeps in local memory, where no result can hold them.
 _KEPT_ROWS = 96
 # Below this many rows each packed element is used too seldom.
@@ -66,6 +68,8 @@ class MatmulBlocks:
     """Rows of a workgroup where sums are kept in local memory."""
     packs_columns: bool
     packs_rows: bool
+    packed_rows: int
+    """Rows that are packed together, if any are."""
     keeps_sums: bool
     """Whether sums leave the registers before they are results."""
     partials: ResultStore | None
@@ -73,6 +77,8 @@ class MatmulBlocks:
     has_epilogue: bool
     finishes_in_loop: bool
     """Whether what follows the product is done in a loop over sums that have been stored."""
+    prefetches_rows: bool
+    """Whether rows that are read in place lie across lines of memory."""
     streams: bool = False
     """Whether the columns' factor is read row after row, `depth` rows at a time, rather than panel by panel."""
 
@@ -94,6 +100,7 @@ def choose_blocks(kernel: RowKernel, shape: MatmulShape, lanes: int) -> MatmulBl
     block_columns = min(columns, _BLOCK_VECTORS * lanes)
     packs_columns = _packs_columns(kernel, shape, rows, block_columns, element)
     packs_rows = not shape.row_factor.is_plain
+    packed_rows = height * (_PACKED_STRIPS if shape.rows_are_transposed(kernel) else 1)
 
     all_products = products * math.prod([band.extent for band in shape.outer_products])
     nanoseconds = rows * vectors * all_products * _NANOSECONDS_PER_STEP
@@ -126,14 +133,16 @@ def choose_blocks(kernel: RowKernel, shape: MatmulShape, lanes: int) -> MatmulBl
         sizes[shape.rows] = tile_rows
     depth = products
     if packs_columns or packs_rows:
-        room = MAX_LOCAL_BYTES // element - 64 * height
+        room = MAX_LOCAL_BYTES // element - 64 * packed_rows
         room -= tile_rows * tile_vectors * lanes if kept_in_local else 0
-        a_product = tile_vectors * lanes * packs_columns + height * packs_rows
+        packed_width = math.ceil(packed_rows / lanes) * lanes
+        a_product = tile_vectors * lanes * packs_columns + packed_width * packs_rows
         depth = _even_part(products, max(lanes, min(room // a_product, _MOST_DEPTH)), lanes)
+    prefetches = not packs_rows and _prefetches_rows(kernel, shape, tile_vectors, depth)
     keeps_sums = in_loop or depth < products or bool(shape.outer_products)
     return MatmulBlocks(
-        height, width, depth, Tiles(sizes), tile_vectors, tile_rows, packs_columns, packs_rows, keeps_sums, partials,
-        has_epilogue, in_loop,
+        height, width, depth, Tiles(sizes), tile_vectors, tile_rows, packs_columns, packs_rows, packed_rows, keeps_sums,
+        partials, has_epilogue, in_loop, prefetches,
     )  # fmt: skip
 
 
@@ -175,8 +184,8 @@ def _streaming_blocks(kernel: RowKernel, shape: MatmulShape, lanes: int, rows: i
     partials = _partials(kernel, shape)
     has_epilogue = partials is None or not _stores_sums(kernel, shape)
     return MatmulBlocks(
-        rows, width, min(depth, products), Tiles(sizes), tile_vectors, rows, False, False, True, partials, has_epilogue,
-        has_epilogue, True,
+        rows, width, min(depth, products), Tiles(sizes), tile_vectors, rows, False, False, 0, True, partials,
+        has_epilogue, has_epilogue, False, True,
     )  # fmt: skip
 
 
@@ -213,6 +222,17 @@ def _packs_columns(kernel: RowKernel, shape: MatmulShape, rows: int, columns: in
     step = factor.step(shape.products)
     evicted = step is None or _collide(step * element, products, target.l2_bytes)
     return evicted or products * columns * element > _SHARE_OF_L2 * target.l2_bytes
+
+
+def _prefetches_rows(kernel: RowKernel, shape: MatmulShape, vectors: int, depth: int) -> bool:
+    """Whether rows that are read in place are asked for early: if they lie across lines of memory, which no processor
+    foresees, or if they are gone through quickly."""
+    if shape.rows is None:
+        return False
+    step = shape.row_factor.step(kernel.row_bands[shape.rows])
+    if shape.row_factor.step(shape.products) == 1:
+        return step == shape.products.extent <= depth and vectors <= _BLOCK_VECTORS
+    return step == 1
 
 
 def _collide(step: int, count: int, cache_bytes: int) -> bool:

@@ -147,65 +147,90 @@ class PackedColumns(_Source):
 
 
 class RowsInPlace(_Source):
-    def fill(self, scope: LaneScope, row: Dim, height: int, first: Dim, count: Dim) -> None:
+    def fill(self, scope: LaneScope, rows: Range, first: Dim, count: Dim) -> None:
         """Nothing to pack."""
 
-    def element(self, scope: LaneScope, row: Dim, number: int, first: Dim, at: Dim) -> Value:
-        """Element first + at of row number `number` of the strip."""
+    def element(self, scope: LaneScope, rows: Range, row: Dim, number: int, first: Dim, at: Dim) -> Value:
+        """Element first + at of row `row + number`; `rows` is what was packed last."""
         here = scope.copy(1)
         self.bind_rows(here, row, number)
         self.bind_product(here, first, at)
-        return self.shape.row_factor.at(Evaluator(self.context, here))
+        element = self.shape.row_factor.at(Evaluator(self.context, here))
+        if number == 0 and self.blocks.prefetches_rows:
+            self._prefetch(element, at)
+        return element
+
+    def _prefetch(self, element: Value, at: Dim) -> None:
+        """Asks for what the strips to come need, of the element's line or the next ones."""
+        builder = self.builder
+        (base,) = element.op.operands
+        buffer, offset = element.op.attrs
+        if self.shape.row_factor.step(self.products) == 1:
+            # A strip is one run of memory: each step asks for its share of the next one.
+            height = self.blocks.height
+            base = builder.add(base, builder.mul(at, height - 1))
+            builder.prefetch(buffer, base, offset + height * self.products.extent)
+        else:
+            builder.prefetch(buffer, base, offset + 64 // storage_bytes(buffer.elem))
 
 
 class PackedRows(_Source):
-    """A few rows, each contiguous along the products."""
+    """Some rows, each contiguous along the products."""
 
     def __init__(self, kernel: RowKernel, shape: MatmulShape, blocks: MatmulBlocks, lanes: int):
         super().__init__(kernel, shape, blocks, lanes)
         elem = shape.reducer.state_elem
         # Rows must not all begin in the same cache sets.
         self._length = math.ceil(blocks.depth / lanes) * lanes + 64 // storage_bytes(elem)
-        self._buffer: Buffer = self.builder.local("rows", elem, self._length * blocks.height)
+        self._buffer: Buffer = self.builder.local("rows", elem, self._length * blocks.packed_rows)
 
-    def fill(self, scope: LaneScope, row: Dim, height: int, first: Dim, count: Dim) -> None:
+    def fill(self, scope: LaneScope, rows: Range, first: Dim, count: Dim) -> None:
         builder, lanes = self.builder, self.lanes
         whole = self._fills_vectors(count)
-        with builder.for_(0, count, lanes, covered=True) as product:
-            mask = None if whole else builder.lane_mask(lanes, builder.sub(count, product.index))
-            for number in range(height):
-                here = scope.copy(lanes, mask)
-                self.bind_rows(here, row, number)
-                self.bind_product(here, first, product.index, tuple(range(lanes)))
-                value = self.shape.row_factor.at(Evaluator(self.context, here), lanes)
-                builder.store(value, self._buffer, product.index, number * self._length)
+        with (
+            builder.for_(rows.start, rows.stop, 1, covered=True) as row,
+            builder.for_(0, count, lanes, covered=True) as product,
+        ):
+            here = scope.copy(lanes, None if whole else builder.lane_mask(lanes, builder.sub(count, product.index)))
+            self.bind_rows(here, row.index)
+            self.bind_product(here, first, product.index, tuple(range(lanes)))
+            value = self.shape.row_factor.at(Evaluator(self.context, here), lanes)
+            base = builder.add(builder.mul(builder.sub(row.index, rows.start), self._length), product.index)
+            builder.store(value, self._buffer, base)
 
-    def element(self, scope: LaneScope, row: Dim, number: int, first: Dim, at: Dim) -> Value:
-        return self.builder.load(self._buffer, at, number * self._length, 1)
+    def element(self, scope: LaneScope, rows: Range, row: Dim, number: int, first: Dim, at: Dim) -> Value:
+        builder = self.builder
+        base = builder.add(builder.mul(builder.sub(row, rows.start), self._length), at)
+        return builder.load(self._buffer, base, number * self._length, 1)
 
 
 class PackedTransposedRows(_Source):
-    """A few rows side by side: those of one product after those of the one before."""
+    """Rows side by side: those of one product after those of the one before. As many rows are packed together as make
+    it worth fetching a line of the cache for each product."""
 
     def __init__(self, kernel: RowKernel, shape: MatmulShape, blocks: MatmulBlocks, lanes: int):
         super().__init__(kernel, shape, blocks, lanes)
-        self._width = math.ceil(blocks.height / lanes) * lanes
+        self._width = math.ceil(blocks.packed_rows / lanes) * lanes
         self._buffer: Buffer = self.builder.local("rows", shape.reducer.state_elem, self._width * blocks.depth)
 
-    def fill(self, scope: LaneScope, row: Dim, height: int, first: Dim, count: Dim) -> None:
+    def fill(self, scope: LaneScope, rows: Range, first: Dim, count: Dim) -> None:
         builder, lanes = self.builder, self.lanes
+        extent = self.bands[self.shape.rows].extent
         with builder.for_(0, count, 1, covered=True) as product:
             base = builder.mul(product.index, self._width)
-            for offset in range(0, height, lanes):
-                mask = builder.lane_mask(lanes, height - offset) if height - offset < lanes else None
-                here = scope.copy(lanes, mask)
-                self.bind_rows(here, row, tuple(range(offset, offset + lanes)))
+            for offset in range(0, self._width, lanes):
+                left = builder.max(builder.sub(builder.sub(extent, rows.start), offset), 0)
+                whole = extent % self._width == 0 and self.blocks.packed_rows == self._width
+                here = scope.copy(lanes, None if whole else builder.lane_mask(lanes, left))
+                self.bind_rows(here, rows.start, tuple(range(offset, offset + lanes)))
                 self.bind_product(here, first, product.index)
                 value = self.shape.row_factor.at(Evaluator(self.context, here), lanes)
                 builder.store(value, self._buffer, base, offset)
 
-    def element(self, scope: LaneScope, row: Dim, number: int, first: Dim, at: Dim) -> Value:
-        return self.builder.load(self._buffer, self.builder.mul(at, self._width), number, 1)
+    def element(self, scope: LaneScope, rows: Range, row: Dim, number: int, first: Dim, at: Dim) -> Value:
+        builder = self.builder
+        base = builder.add(builder.mul(at, self._width), builder.sub(row, rows.start))
+        return builder.load(self._buffer, base, number, 1)
 
 
 ColumnSource = ColumnsInPlace | PackedColumns
@@ -220,6 +245,5 @@ def column_source(kernel: RowKernel, shape: MatmulShape, blocks: MatmulBlocks, l
 def row_source(kernel: RowKernel, shape: MatmulShape, blocks: MatmulBlocks, lanes: int) -> RowSource:
     if not blocks.packs_rows:
         return RowsInPlace(kernel, shape, blocks, lanes)
-    across = shape.rows is not None and shape.row_factor.step(kernel.row_bands[shape.rows]) == 1
-    kind = PackedTransposedRows if across and shape.row_factor.step(shape.products) != 1 else PackedRows
+    kind = PackedTransposedRows if shape.rows_are_transposed(kernel) else PackedRows
     return kind(kernel, shape, blocks, lanes)

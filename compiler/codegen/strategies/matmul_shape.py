@@ -88,6 +88,11 @@ class MatmulShape:
     row_factor: Factor
     column_factor: Factor
 
+    def rows_are_transposed(self, kernel: RowKernel) -> bool:
+        """Whether the row factor is contiguous across its rows rather than along them."""
+        across = self.rows is not None and self.row_factor.step(kernel.row_bands[self.rows]) == 1
+        return across and self.row_factor.step(self.products) != 1
+
 
 def matmul_shape(kernel: RowKernel) -> MatmulShape | None:
     """The contraction as a matrix product."""
