@@ -10,6 +10,7 @@ register_passes(
     {
         "iree-abi-wrap-entry-points": "pyiree.compiler.flow.wrap_entry_points",
         "iree-hal-assign-target-devices": "pyiree.compiler.flow.assign_target_devices",
+        "resolve-ranked-shaped-type-result-dims": "pyiree.compiler.flow.resolve_dims",
         "iree-dispatch-creation-fold-unit-extent-dims": "pyiree.compiler.flow.fold_unit_reductions",
         "iree-dispatch-creation-split-reduction-ops": "pyiree.compiler.flow.split_reductions",
         "pyiree-flow-split-scans": "pyiree.compiler.flow.split_scans",

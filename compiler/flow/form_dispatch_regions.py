@@ -34,7 +34,7 @@ from pyiree.compiler.flow.op_kinds import (
 )
 from pyiree.compiler.flow.ops import DispatchRegionOp, ReturnOp
 from pyiree.compiler.flow.reachability import Reachability
-from pyiree.compiler.flow.values import dynamic_dims
+from pyiree.compiler.flow.resolve_dims import dynamic_dims
 from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import Block, Operation, Value
 from pyiree.compiler.ir.effects import is_pure

@@ -135,10 +135,13 @@ class FusionGroup:
         if self.covers(indices, self.domain) or (self.rows is not None and self.covers(indices, self.rows)):
             return self.domain
         plain = _plain(indices)
+        if self.rows is None:
+            # The reduction says what the rows are.
+            is_row = value.defining_op is not None and kind_of(value.defining_op) == REDUCTION
+            return self.domain if is_row and self.covers(indices, plain) else None
         extents = [self.extents[d] for d in plain]
         if (
             self.kind == CONTRACTION
-            or self.rows is None
             or self.domain != self.rows
             or not self.rows < plain
             or not self.covers(indices, plain)

@@ -29,7 +29,7 @@ from pyiree.compiler.flow.ops import (
     TensorStoreOp,
     TensorUpdateOp,
 )
-from pyiree.compiler.flow.values import dynamic_dims, index_constant
+from pyiree.compiler.flow.resolve_dims import dynamic_dims, index_constant
 from pyiree.compiler.ir.attributes import FloatAttr, IntegerAttr
 from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import Operation, Value
@@ -89,29 +89,9 @@ def _replace(op: Operation, new: Operation, builder: Builder) -> None:
 
 
 def _convert_reshape(op: ExpandShapeOp | CollapseShapeOp, builder: Builder) -> None:
-    source = op.operands[0]
-    result_dims = _reshaped_dims(op, builder)
-    _replace(
-        op, TensorReshapeOp(source, dynamic_dims(builder, source), result_dims, result=op.results[0].type), builder
-    )
-
-
-def _reshaped_dims(op: ExpandShapeOp | CollapseShapeOp, builder: Builder) -> list[Value]:
-    from pyiree.compiler.dialects.arith import MulIOp
-    from pyiree.compiler.dialects.tensor import DimOp
-
-    if isinstance(op, ExpandShapeOp):
-        return [v for v in op.mixed_output_shape if isinstance(v, Value)]
-    source = op.operands[0]
-    dims = []
-    for group, size in zip(op.groups, op.results[0].type.shape):
-        if size is None:
-            product = None
-            for d in group:
-                extent = builder.insert(DimOp(source, index_constant(builder, d))).result
-                product = extent if product is None else builder.insert(MulIOp(product, extent)).result
-            dims.append(product)
-    return dims
+    source, result = op.operands[0], op.results[0]
+    dims = dynamic_dims(builder, result)
+    _replace(op, TensorReshapeOp(source, dynamic_dims(builder, source), dims, result=result.type), builder)
 
 
 def _convert_bitcast(op: BitcastOp, builder: Builder) -> None:

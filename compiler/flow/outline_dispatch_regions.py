@@ -43,7 +43,7 @@ from pyiree.compiler.flow.ops import (
     ExecutableOp,
     ReturnOp,
 )
-from pyiree.compiler.flow.values import dynamic_dims
+from pyiree.compiler.flow.resolve_dims import dynamic_dims
 from pyiree.compiler.ir.attributes import ArrayAttr, SymbolRefAttr
 from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import Block, Operation, Use, Value
@@ -75,10 +75,10 @@ class _Outlining:
         builder = Builder.before(region)
         captured = captured_values(region)
         tensors = [v for v in captured if isinstance(v.type, TensorType)]
-        numbers = [v for v in captured if not isinstance(v.type, TensorType)]
         input_dims = [dynamic_dims(builder, v) for v in tensors]
         result_dims = list(region.result_dims)
         workload = list(dict.fromkeys([d for dims in input_dims for d in dims] + result_dims))
+        numbers = [v for v in captured if not isinstance(v.type, TensorType) and v not in workload]
         entry = f"{self.name}_{summary(region)}"
         arguments = [*tensors, *numbers, *workload]
         tied = [UNTIED if v is None else arguments.index(v) for v in tied_values(region)]

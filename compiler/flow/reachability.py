@@ -14,11 +14,13 @@ class Reachability:
 
     def __init__(self) -> None:
         self._bit: dict[Hashable, int] = {}
+        self._count = 0
         self._after: dict[Hashable, int] = {}
 
     def add(self, node: Hashable, followers: Iterable[Hashable]) -> None:
         """A node that comes before `followers`, and that nothing comes before yet."""
-        self._bit[node] = 1 << len(self._bit)
+        self._bit[node] = 1 << self._count
+        self._count += 1
         self._after[node] = self._closure(followers)
 
     def _closure(self, nodes: Iterable[Hashable]) -> int:

@@ -13,7 +13,7 @@ from pyiree.compiler.dialects.builtin import ModuleOp
 from pyiree.compiler.dialects.hal import BufferViewDimOp, BufferViewType, TensorExportOp, TensorImportOp
 from pyiree.compiler.dialects.tensor import DimOp
 from pyiree.compiler.dialects.util import FuncOp, ReturnOp
-from pyiree.compiler.flow.values import index_constant
+from pyiree.compiler.flow.resolve_dims import index_constant
 from pyiree.compiler.ir.attributes import Attribute, DictAttr, StringAttr, TypeAttr, UnitAttr
 from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import Value

@@ -1,0 +1,103 @@
+"""resolve-ranked-shaped-type-result-dims: dims of computed tensors follow from the dims of what they are computed from.
+
+Before: %2 = linalg.generic … outs(%1 : tensor<?xf32>)      (%1 = tensor.empty(%d))
+        %3 = tensor.dim %2, %c0
+After:  %3 is %d
+
+So that asking for a dim keeps no tensor alive, and a dispatch can say how large its results are before it runs.
+"""
+
+from __future__ import annotations
+
+from pyiree.compiler.dialects.arith import AddIOp, ConstantOp, MulIOp
+from pyiree.compiler.dialects.hal import TensorImportOp
+from pyiree.compiler.dialects.iree_linalg_ext import LinalgExtOp
+from pyiree.compiler.dialects.linalg_interface import LinalgOp
+from pyiree.compiler.dialects.tensor import CastOp, CollapseShapeOp, DimOp, EmptyOp, ExpandShapeOp
+from pyiree.compiler.dialects.tensor_slices import ConcatOp, ExtractSliceOp, InsertSliceOp, PadOp
+from pyiree.compiler.ir.attributes import IntegerAttr
+from pyiree.compiler.ir.builder import Builder
+from pyiree.compiler.ir.core import Operation, Value
+from pyiree.compiler.ir.passes import PassContext, register_pass
+from pyiree.compiler.ir.types import TensorType, index
+
+
+@register_pass("resolve-ranked-shaped-type-result-dims", on=("util.func", "util.initializer"))
+def resolve_dims(func: Operation, context: PassContext) -> None:
+    """Replaces `tensor.dim` of computed tensors."""
+    for op in list(func.walk_type(DimOp)):
+        position = op.index_.defining_op
+        if not isinstance(position, ConstantOp):
+            continue
+        builder, made = Builder.before(op), op.source.defining_op
+        size = None if made is None else _dim_of_result(builder, made, op.source, position.value.value)
+        if size is not None:
+            op.replace_all_uses_with([size if isinstance(size, Value) else index_constant(builder, size)])
+            op.erase()
+
+
+def index_constant(builder: Builder, value: int) -> Value:
+    """An index constant at the builder's place."""
+    return builder.insert(ConstantOp(IntegerAttr(value, index))).result
+
+
+def dynamic_dims(builder: Builder, value: Value) -> list[Value]:
+    """The `?` of a tensor's type as index values; none for other types."""
+    if not isinstance(value.type, TensorType):
+        return []
+    sizes = [dim_of(builder, value, d) for d, size in enumerate(value.type.shape) if size is None]
+    return [size if isinstance(size, Value) else index_constant(builder, size) for size in sizes]
+
+
+def dim_of(builder: Builder, value: Value, dim: int) -> int | Value:
+    """A dim of a tensor, from what it was made of; what has to be computed for it is, at the builder's place."""
+    type = value.type
+    size = type.shape[dim]  # type: ignore[attr-defined]
+    if size is not None:
+        return size
+    op = value.defining_op
+    known = None if op is None else _dim_of_result(builder, op, value, dim)
+    return builder.insert(DimOp(value, index_constant(builder, dim))).result if known is None else known
+
+
+def _dim_of_result(builder: Builder, op: Operation, value: Value, dim: int) -> int | Value | None:
+    number = value.type.shape[:dim].count(None)  # type: ignore[attr-defined]
+    if isinstance(op, EmptyOp):
+        return op.operands[number]
+    if isinstance(op, TensorImportOp):
+        return op.target_dims[number]
+    if isinstance(op, LinalgOp | LinalgExtOp):
+        return dim_of(builder, op.outputs[value.index], dim)
+    if isinstance(op, CastOp):
+        return dim_of(builder, op.operands[0], dim)
+    if isinstance(op, ExtractSliceOp):
+        kept = [size for d, size in enumerate(op.mixed_sizes) if d not in op.dropped_dims()]
+        return kept[dim]
+    if isinstance(op, InsertSliceOp):
+        return dim_of(builder, op.dest, dim)
+    if isinstance(op, ExpandShapeOp):
+        return op.mixed_output_shape[dim]
+    if isinstance(op, CollapseShapeOp):
+        return _joined(builder, MulIOp, [dim_of(builder, op.src, d) for d in op.groups[dim]])
+    if isinstance(op, PadOp):
+        return _joined(builder, AddIOp, [op.mixed_low[dim], dim_of(builder, op.source, dim), op.mixed_high[dim]])
+    if isinstance(op, ConcatOp):
+        if op.dim != dim:
+            return dim_of(builder, op.operands[0], dim)
+        return _joined(builder, AddIOp, [dim_of(builder, part, dim) for part in op.operands])
+    if op.name.startswith(("arith.", "math.")):
+        return dim_of(builder, next(v for v in op.operands if isinstance(v.type, TensorType)), dim)
+    sizes = getattr(op, "result_dims", None)
+    if sizes is None:
+        return None
+    before = [v.type.shape.count(None) for v in op.results[: value.index] if isinstance(v.type, TensorType)]  # type: ignore[attr-defined]
+    return sizes[sum(before) + number]
+
+
+def _joined(builder: Builder, operation: type, sizes: list[int | Value]) -> Value:
+    """The sum or product of sizes."""
+    values = [size if isinstance(size, Value) else index_constant(builder, size) for size in sizes]
+    total = values[0]
+    for size in values[1:]:
+        total = builder.insert(operation(total, size)).result
+    return total
