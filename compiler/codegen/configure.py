@@ -20,6 +20,9 @@ _CLAIM_NANOSECONDS = 8000.0
 _NANOSECONDS_PER_OP = 0.3
 _NANOSECONDS_PER_BYTE = 0.04
 _LOOP_OPS_TO_UNROLL = 12.0
+# Loops are cut into pieces while all copies of the body together take at most so many instructions.
+_CUT_COST = 1200.0
+_SHORT_VECTORS = 4
 # What an extent that is known only at run time is taken for.
 _USUAL_EXTENT = 64
 
@@ -30,6 +33,8 @@ class Band:
 
     syms: tuple[Sym, ...]
     extent: Dim
+    cuts: tuple[int, ...] = ()
+    """Where its loop is cut so that each part knows which pieces of concatenations and paddings it is in."""
 
     @property
     def inner(self) -> Sym:
@@ -120,6 +125,22 @@ def masked_tail_is_cheap(target: Target, survey: Survey) -> bool:
     if target.has_avx512:
         return True
     return target.vector_bytes == 32 and all(access.bytes >= 4 for access in survey.accesses)
+
+
+def cut_bands(bands: Sequence[Band], survey: Survey, plan: VectorPlan) -> list[Band]:
+    """Bands with their loops cut where other pieces begin, as far as the code stays small. The vectors of a short
+    band choose lane by lane instead."""
+    bands = list(bands)
+    copies = 1
+    for number in (plan.band, *[k for k in range(len(bands) - 1, -1, -1) if k != plan.band]):
+        band = bands[number]
+        cuts = tuple(sorted(survey.cuts.get(band.inner, ()))) if len(band.syms) == 1 else ()
+        is_short = number == plan.band and band.extent < _SHORT_VECTORS * plan.lanes if cuts else False
+        cost = copies * (len(cuts) + 1) * (max(survey.cost, 1.0) + len(survey.accesses))
+        if cuts and not is_short and cost <= _CUT_COST:
+            bands[number] = Band(band.syms, band.extent, cuts)
+            copies *= len(cuts) + 1
+    return bands
 
 
 def unroll_for(cost: float, most: int = 4) -> int:

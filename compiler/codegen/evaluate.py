@@ -20,7 +20,7 @@ from .complex_values import Complex, Element, by_parts, constant, emit_complex_o
 from .dispatch import CONSTANTS, LOAD, KernelContext, kept_dims, mixed_sizes, reassociation
 from .elements import constant_number, element_name, emit_element_op, unsupported
 from .indexing import Index, LaneScope
-from .loops import INDEX, vector
+from .loops import BOOL, INDEX, vector
 from .loops import Value as LoopValue
 from .memory import load_at
 from .structured import StructuredOp, is_structured, structured
@@ -154,7 +154,7 @@ class Evaluator:
         """Quotient and remainder; symbolic where the parts show that nothing carries over."""
         if divisor.__class__ is int:
             whole, rest = indexing.split(index, divisor)
-            reach = indexing.bounds(rest)
+            reach = self.scope.bounds(rest)
             if reach is not None and reach[0] >= 0 and reach[1] < divisor:
                 return whole, rest
         else:
@@ -179,11 +179,15 @@ class Evaluator:
     # -- pieces
 
     def _inside(self, index: Index, size) -> LoopValue | None:
-        """0 <= index < size as one unsigned comparison; None where it always holds."""
-        reach = indexing.bounds(index)
-        if reach is not None and size.__class__ is int and reach[0] >= 0 and reach[1] < size:
-            return None
+        """0 <= index < size as one unsigned comparison; None where it always holds, a constant where it never does."""
         builder = self.builder
+        reach = self.scope.bounds(index)
+        if reach is not None and size.__class__ is int:
+            if reach[0] >= 0 and reach[1] < size:
+                return None
+            if reach[1] < 0 or reach[0] >= size:
+                return builder.const(0, BOOL)
+            self.scope.compared(index, size)
         small = size.__class__ is int and reach is not None and reach[0] >= -(1 << 31) and reach[1] < 1 << 31
         value = self.scope.value(index, "i32" if small else "i64")
         limit = builder.index(size)
@@ -193,6 +197,8 @@ class Evaluator:
         return builder.op("arith.cmpi", (value, limit), vector("i1", value.lanes), "ult")
 
     def _both(self, x: LoopValue | None, y: LoopValue | None) -> LoopValue | None:
+        if _is_never(x) or _is_never(y):
+            return self.builder.const(0, BOOL)
         if x is not None and y is not None:
             lanes = max(x.lanes, y.lanes)
             x, y = self.builder.splat(x, lanes), self.builder.splat(y, lanes)
@@ -217,9 +223,10 @@ class Evaluator:
             index = indexing.add(index, indexing.of(builder.sub(0, before)), builder)
             condition = self._both(condition, self._inside(index, size))
             moved.append(index)
-        yielded = op.regions[0].blocks[0].terminator.operands[0]
-        inside = self.value_at(source, tuple(moved), self._both(mask, condition))
-        return self._choose(condition, inside, self.context.scalar(yielded))
+        outside = self.context.scalar(op.regions[0].blocks[0].terminator.operands[0])
+        if _is_never(condition):
+            return outside
+        return self._choose(condition, self.value_at(source, tuple(moved), self._both(mask, condition)), outside)
 
     def _concat(self, op: Operation, indices: Indices, mask: LoopValue | None) -> LoopValue:
         builder, dim = self.builder, int(op.get_attr("dim"))
@@ -231,10 +238,14 @@ class Evaluator:
             if size.__class__ is int and size == 0:
                 continue
             condition = self._inside(index, size)
+            if _is_never(condition):
+                continue
             moved = (*indices[:dim], index, *indices[dim + 1 :])
             piece = self.value_at(part, moved, self._both(mask, condition))
+            if condition is None:
+                return piece
             result = piece if result is None else self._choose(condition, piece, result)
-        return result
+        return self._empty(op, indices, mask) if result is None else result
 
     def _insert_slice(self, op: Operation, indices: Indices, mask: LoopValue | None) -> LoopValue:
         builder, context = self.builder, self.context
@@ -254,6 +265,8 @@ class Evaluator:
             else:
                 condition = self._both(condition, self._inside(index, size))
             moved.append(index)
+        if _is_never(condition):
+            return self.value_at(into, indices, mask)
         kept = kept_dims(sizes, source.type.shape)
         inside = self.value_at(source, tuple([moved[d] for d in kept]), self._both(mask, condition))
         return inside if condition is None else self._choose(condition, inside, self.value_at(into, indices, mask))
@@ -387,6 +400,10 @@ class Evaluator:
             return positions[value]
         scalar = self._body_value(value, values, positions)
         return indexing.of(scalar) if scalar.type.elem == INDEX.elem else indexing.as_index(scalar, self.scope)
+
+
+def _is_never(condition: LoopValue | None) -> bool:
+    return condition is not None and condition.const == 0
 
 
 def _needed_ops(body: Block, wanted: Sequence[Value], known: dict) -> list[Operation]:

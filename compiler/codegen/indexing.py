@@ -9,7 +9,7 @@ A `Dim` is an int or a scalar loop IR value; strides and sizes are dims.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .loops import Buffer, KernelBuilder, Value, vector
@@ -125,17 +125,22 @@ def linear(indices: Sequence[Index], strides: Sequence[Dim], builder: KernelBuil
     return total
 
 
-def bounds(x: Index) -> tuple[int, int] | None:
-    """The least and greatest value, or None where a part is not known at compile time."""
+Bounds = tuple[int, int]
+"""The least and the greatest value of something."""
+
+
+def bounds(x: Index, ranges: Mapping[Sym, Bounds]) -> Bounds | None:
+    """The bounds of an index, or None where a part is not known at compile time; `ranges` are those of syms that do
+    not run over all of their extent."""
     low = high = x.constant
     for term, coefficient in x.terms.items():
         if term.__class__ is not Sym or term.extent.__class__ is not int or coefficient.__class__ is not int:
             return None
-        reach = coefficient * (term.extent - 1)
-        if reach < 0:
-            low += reach
-        else:
-            high += reach
+        first, last = ranges.get(term) or (0, term.extent - 1)
+        if coefficient < 0:
+            first, last = last, first
+        low += coefficient * first
+        high += coefficient * last
     return low, high
 
 
@@ -186,6 +191,8 @@ class LaneScope:
         self.on_paper = False
         self.tile: tuple[TransposeTile, int] | None = None
         """The register tile that this scope is a row of, and its number there."""
+        self.ranges: dict[Sym, Bounds] = {}
+        """Syms that only run over a part of their extent here."""
         self._syms: dict[Sym, Lanes] = {}
         self._groups: list[tuple[tuple[Sym, ...], Lanes]] = []
 
@@ -207,12 +214,27 @@ class LaneScope:
 
     def copy(self, lanes: int | None = None, mask: Value | None = None) -> LaneScope:
         other = LaneScope(self.builder, lanes or self.lanes, mask)
+        other.ranges = self.ranges
         other._syms = dict(self._syms)
         other._groups = list(self._groups)
         return other
 
+    def within(self, syms: Sequence[Sym], part: Bounds) -> LaneScope:
+        """This scope in a part of the extent of a sym; a group has no parts."""
+        (sym,) = syms
+        other = self.copy(mask=self.mask)
+        other.ranges = {**self.ranges, sym: part}
+        return other
+
+    def bounds(self, index: Index) -> Bounds | None:
+        """The least and the greatest value that an index has here, where that is known."""
+        return bounds(index, self.ranges)
+
     def touch(self, buffer: Buffer, index: Index, store: bool) -> None:
         """Told of every access; a survey writes them down."""
+
+    def compared(self, index: Index, size: int) -> None:
+        """Told of every index of which the program must know whether it is in [0, size); a survey writes it down."""
 
     def resolve(self, index: Index) -> Resolved:
         """The parts of an index in this scope."""

@@ -6,6 +6,7 @@ is. A vector loop is up to three parts: unrolled vectors, single vectors, and a 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -133,15 +134,35 @@ def part_scopes(part: Part, index: Dim, scope: LaneScope, band: Band, multiple: 
         yield inner
 
 
+def pieces_of(scope: LaneScope, band: Band, rng: Range) -> Iterator[tuple[LaneScope, Range]]:
+    """A range as the parts at whose ends the band is cut, each with a scope that knows of it."""
+    if not band.cuts:
+        yield scope, rng
+        return
+    builder = scope.builder
+    for low, high in itertools.pairwise((0, *band.cuts, band.extent)):
+        start = builder.max(rng.start, low)
+        stop = builder.max(builder.min(rng.stop, high), start)
+        known = start.__class__ is int and stop.__class__ is int
+        if known and start == stop:
+            continue
+        multiple = rng.multiple if low == 0 else 1
+        yield (
+            scope.within(band.syms, (low, high - 1)),
+            Range(start, stop, stop - start if known else None, multiple),
+        )
+
+
 def vector_loop(
     scope: LaneScope, band: Band, rng: Range, plan: VectorPlan, body: Callable[[list[LaneScope]], None]
 ) -> None:
     """Runs `body` over a band in vectors; it gets a scope for each vector of one iteration."""
     builder = scope.builder
-    for part in vector_parts(builder, rng, plan):
-        multiple = part.step if rng.multiple % part.step == 0 else 1
-        with builder.for_(part.start, part.stop, part.step, covered=True) as loop:
-            body(list(part_scopes(part, loop.index, scope, band, multiple)))
+    for inner, piece in pieces_of(scope, band, rng):
+        for part in vector_parts(builder, piece, plan):
+            multiple = part.step if piece.multiple % part.step == 0 else 1
+            with builder.for_(part.start, part.stop, part.step, covered=not band.cuts) as loop:
+                body(list(part_scopes(part, loop.index, inner, band, multiple)))
 
 
 def loop_nest(
@@ -151,12 +172,14 @@ def loop_nest(
     if not bands:
         body(scope)
         return
-    rng = ranges[0]
-    if rng.size == 1:
-        scope.bind(bands[0].syms, Lanes(rng.start))
-        loop_nest(scope, bands[1:], ranges[1:], body)
-        return
-    with scope.builder.for_(rng.start, rng.stop, 1, covered=True) as loop:
-        inner = scope.copy(mask=scope.mask)
-        inner.bind(bands[0].syms, Lanes(loop.index))
-        loop_nest(inner, bands[1:], ranges[1:], body)
+    band = bands[0]
+    for inner, rng in pieces_of(scope, band, ranges[0]):
+        if rng.size == 1:
+            one = inner.copy(mask=inner.mask)
+            one.bind(band.syms, Lanes(rng.start))
+            loop_nest(one, bands[1:], ranges[1:], body)
+            continue
+        with scope.builder.for_(rng.start, rng.stop, 1, covered=not band.cuts) as loop:
+            one = inner.copy(mask=inner.mask)
+            one.bind(band.syms, Lanes(loop.index))
+            loop_nest(one, bands[1:], ranges[1:], body)

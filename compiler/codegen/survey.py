@@ -33,6 +33,8 @@ class Access:
 class Survey:
     accesses: list[Access] = field(default_factory=list)
     numbers: set[Sym] = field(default_factory=set)
+    cuts: dict[Sym, set[int]] = field(default_factory=dict)
+    """Places in the extent of a sym where another piece of a concatenation, a padding or an inserted slice begins."""
     cost: float = 0.0
     """Rough instructions a vector of one result element each."""
     element_bits: int = 8
@@ -66,6 +68,14 @@ class SurveyScope(LaneScope):
             else:
                 opaque |= self._syms_of(term)
         self._survey.accesses.append(Access(buffer, coefficients, frozenset(opaque), store))
+
+    def compared(self, index: Index, size: int) -> None:
+        if len(index.terms) != 1:
+            return
+        ((sym, step),) = index.terms.items()
+        if sym.__class__ is Sym and sym.extent.__class__ is int and step == 1:
+            places = {place for place in (-index.constant, size - index.constant) if 0 < place < sym.extent}
+            self._survey.cuts.setdefault(sym, set()).update(places)
 
     def value(self, index: Index, elem: str = "i64") -> Value:
         for term in index.terms:

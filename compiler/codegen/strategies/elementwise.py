@@ -65,6 +65,7 @@ def build(graph: DispatchGraph, target: Target) -> Plan:
     rows = transposed_band(bands, found, plan.band)
     if rows is not None:
         return _tiled(context, bands, plan, rows, found, body)
+    bands = configure.cut_bands(bands, found, plan)
     multiples = [1] * len(bands)
     multiples[plan.band] = plan.lanes * max(plan.unroll, plan.repeat)
     tiles = configure.tile_bands(bands, configure.point_nanoseconds(found, lanes), multiples)
