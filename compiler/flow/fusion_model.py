@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from pyiree.compiler.dialects.iree_linalg_ext import ScanOp, ScatterOp, SortOp
 from pyiree.compiler.dialects.linalg_interface import LinalgOp
 from pyiree.compiler.flow.op_kinds import (
     CONTRACTION,
@@ -45,6 +46,8 @@ SMALL = 20_000.0
 MAX_OPS = 200
 #: Tensors that a dispatch reads and writes; executables take a few more.
 MAX_BINDINGS = 36
+#: What only a few workgroups do counts for more: if it is dear, many should do it before.
+_BY_FEW = 2.0
 #: Dispatches over fewer elements take less time than starting them.
 FEW_ELEMENTS = 1 << 14
 
@@ -81,6 +84,7 @@ class FusionGroup:
         self.stored: dict[Value, None] = {}
         self._gathered: set[Value] = set()
         self._contracted: set[Value] = set()
+        self._apart: set[Value] = set()
         self._add_root(root)
 
     # The domain.
@@ -108,18 +112,21 @@ class FusionGroup:
         """Scans, sorts and scatters take one element of their inputs after the other; producers of those may join."""
         self.ops[root] = None
         self.inputs.update(dict.fromkeys([v for v in root.operands if isinstance(v.type, TensorType)]))
-        moved = {"iree_linalg_ext.scan": "inputs", "iree_linalg_ext.sort": "outputs"}.get(root.name)
-        if moved is None:
-            return
-        values = getattr(root, moved)
-        indices = tuple([self._new_dim(d) for d in values[0].type.shape])
-        self.domain = _plain(indices)
-        along = root.dimension  # type: ignore[attr-defined]
-        rows = element_count([d for i, d in enumerate(values[0].type.shape) if i != along])
-        # Few rows are few workgroups: what is dear is better done by many.
-        repeats = 1.0 if rows >= FEW_ROWS else 2.0
-        for value in values:
-            self._note(value, Read(indices, self.domain, repeats), root)
+        if isinstance(root, ScatterOp):
+            updates, positions = root.updates, root.indices
+            at = tuple([self._new_dim(d) for d in updates.type.shape])  # type: ignore[attr-defined]
+            batch = at[: len(positions.type.shape) - 1]  # type: ignore[attr-defined]
+            self._note(updates, Read(at, _plain(at), _BY_FEW), root)
+            self._note(positions, Read((*batch, OPAQUE), _plain(batch), _BY_FEW), root)
+            # A producer that reads the original would keep the scatter from writing in its place.
+            self._apart.add(root.original)
+        elif isinstance(root, ScanOp | SortOp):
+            values = root.inputs if isinstance(root, ScanOp) else root.outputs
+            shape = values[0].type.shape  # type: ignore[attr-defined]
+            at = tuple([self._new_dim(d) for d in shape])
+            rows = element_count([d for i, d in enumerate(shape) if i != root.dimension])
+            for value in values:
+                self._note(value, Read(at, _plain(at), 1.0 if rows >= FEW_ROWS else _BY_FEW), root)
 
     def covers(self, indices: Indices, dims: frozenset[int]) -> bool:
         """Whether indices are these dims, each once."""
@@ -161,6 +168,8 @@ class FusionGroup:
         kind = kind_of(op)
         reads = self._reads_of(op)
         if not reads or kind in (None, WHOLE) or any(result in self._gathered for result in op.results):
+            return False
+        if any(value in self._apart for value in _tensor_inputs(op)):
             return False
         if len(self.inputs) + len(self.stored) + len(_tensor_inputs(op)) + len(op.results) > MAX_BINDINGS:
             return False

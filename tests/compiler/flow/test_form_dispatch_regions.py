@@ -1,0 +1,202 @@
+"""What becomes one dispatch: groups before and after, on text."""
+
+import re
+
+PASS = "iree-dispatch-creation-form-dispatch-regions"
+
+HEAD = """
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+#col = affine_map<(d0, d1) -> (d1)>
+#flip = affine_map<(d0, d1) -> (d1, d0)>
+#one = affine_map<(d0) -> (d0)>
+"""
+
+
+def _map(result, source, op, *, maps="#id, #id", type="tensor<8x16xf32>", into=None):
+    into = into or type
+    kinds = ", ".join(['"parallel"'] * (into.count("x")))
+    return f"""
+    {result}_e = tensor.empty() : {into}
+    {result} = linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}}
+        ins({source} : {type}) outs({result}_e : {into}) {{
+    ^bb0(%in: f32, %out: f32):
+      %made = math.{op} %in : f32
+      linalg.yield %made : f32
+    }} -> {into}
+    """
+
+
+def _sum(result, source, *, out="#row", kinds='"parallel", "reduction"', type="tensor<8x16xf32>", into="tensor<8xf32>"):
+    return f"""
+    {result}_z = arith.constant 0.0 : f32
+    {result}_e = tensor.empty() : {into}
+    {result}_i = linalg.fill ins({result}_z : f32) outs({result}_e : {into}) -> {into}
+    {result} = linalg.generic {{indexing_maps = [#id, {out}], iterator_types = [{kinds}]}}
+        ins({source} : {type}) outs({result}_i : {into}) {{
+    ^bb0(%in: f32, %acc: f32):
+      %sum = arith.addf %acc, %in : f32
+      linalg.yield %sum : f32
+    }} -> {into}
+    """
+
+
+def _regions(text):
+    """The ops of each region, and how many results it has."""
+    found = []
+    for part in text.split("flow.dispatch.region")[1:]:
+        body = part.partition("flow.return")[0]
+        results = part.partition("flow.return")[2].partition(":")[0].split(",")
+        found.append((re.findall(r"math\.\w+|arith\.addf|linalg\.\w*matmul\w*|tensor\.extract\b", body), len(results)))
+    return found
+
+
+def _function(body, results="%y", types="tensor<8x16xf32>", arguments="%a: tensor<8x16xf32>"):
+    return f"{HEAD} util.func private @f({arguments}) -> ({types}) {{ {body} util.return {results} : {types} }}"
+
+
+def test_a_chain_is_one(run_passes):
+    text = run_passes(_function(_map("%x", "%a", "exp") + _map("%y", "%x", "tanh")), PASS)
+    assert _regions(text) == [(["math.exp", "math.tanh"], 1)]
+
+
+def test_a_value_that_is_needed_outside_is_a_second_result(run_passes):
+    body = _map("%x", "%a", "exp") + _map("%y", "%x", "tanh")
+    text = run_passes(_function(body, "%x, %y", "tensor<8x16xf32>, tensor<8x16xf32>"), PASS)
+    assert _regions(text) == [(["math.exp", "math.tanh"], 2)]
+
+
+def test_rows_stay_together(run_passes):
+    """exp, its sum, and the quotient: a softmax."""
+    body = (
+        _map("%x", "%a", "exp")
+        + _sum("%s", "%x")
+        + """
+        %e = tensor.empty() : tensor<8x16xf32>
+        %y = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+            ins(%x, %s : tensor<8x16xf32>, tensor<8xf32>) outs(%e : tensor<8x16xf32>) {
+        ^bb0(%p: f32, %q: f32, %o: f32):
+          %r = arith.divf %p, %q : f32
+          linalg.yield %r : f32
+        } -> tensor<8x16xf32>
+        """
+    )
+    assert _regions(run_passes(_function(body), PASS)) == [(["math.exp", "arith.addf"], 1)]
+
+
+def test_reductions_side_by_side(run_passes):
+    body = _sum("%s", "%a") + _map("%x", "%a", "exp") + _sum("%t", "%x")
+    text = run_passes(_function(body, "%s, %t", "tensor<8xf32>, tensor<8xf32>"), PASS)
+    assert _regions(text) == [(["arith.addf", "math.exp", "arith.addf"], 2)]
+
+
+def test_rows_and_columns_are_two(run_passes):
+    columns = _sum("%t", "%a", out="#col", kinds='"reduction", "parallel"', into="tensor<16xf32>")
+    text = run_passes(_function(_sum("%s", "%a") + columns, "%s, %t", "tensor<8xf32>, tensor<16xf32>"), PASS)
+    assert len(_regions(text)) == 2
+
+
+def test_nothing_is_computed_once_a_column_in_each_row(run_passes):
+    """A dear function of a vector that large rows read is a dispatch of its own."""
+    wide = "tensor<4096x1024xf32>"
+    body = _map("%v", "%a", "exp", maps="#one, #one", type="tensor<1024xf32>") + _map(
+        "%y", "%v", "absf", maps="#col, #id", type="tensor<1024xf32>", into=wide
+    )
+    text = run_passes(_function(body, types=wide, arguments="%a: tensor<1024xf32>"), PASS)
+    assert [ops for ops, _ in _regions(text)] == [["math.exp"], ["math.absf"]]
+
+
+def test_a_matmul_takes_what_follows_it(run_passes):
+    body = (
+        _map("%p", "%a", "exp")
+        + """
+        %z = arith.constant 0.0 : f32
+        %e = tensor.empty() : tensor<8x8xf32>
+        %i = linalg.fill ins(%z : f32) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+        %m = linalg.matmul ins(%p, %b : tensor<8x16xf32>, tensor<16x8xf32>) outs(%i : tensor<8x8xf32>) -> tensor<8x8xf32>
+        """
+        + _map("%y", "%m", "tanh", type="tensor<8x8xf32>")
+    )
+    arguments = "%a: tensor<8x16xf32>, %b: tensor<16x8xf32>"
+    text = run_passes(_function(body, types="tensor<8x8xf32>", arguments=arguments), PASS)
+    assert _regions(text) == [(["math.exp"], 1), (["linalg.matmul", "math.tanh"], 1)]
+
+
+def test_groups_never_wait_for_each_other(run_passes):
+    """%y needs %c, which needs %x: %x may not be stored by a group that waits for %c."""
+    body = (
+        _map("%x", "%a", "exp")
+        + """
+        %k = util.optimization_barrier %x : tensor<8x16xf32>
+        %e = tensor.empty() : tensor<8x16xf32>
+        %y = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+            ins(%x, %k : tensor<8x16xf32>, tensor<8x16xf32>) outs(%e : tensor<8x16xf32>) {
+        ^bb0(%p: f32, %q: f32, %o: f32):
+          %r = arith.addf %p, %q : f32
+          linalg.yield %r : f32
+        } -> tensor<8x16xf32>
+        """
+    )
+    text = run_passes(_function(body), PASS)
+    assert _regions(text) == [(["math.exp"], 1), (["arith.addf"], 1)]
+
+
+def test_gathered_tensors_are_made_before(run_passes):
+    body = (
+        _map("%x", "%a", "exp")
+        + """
+        %e = tensor.empty() : tensor<8x16xf32>
+        %y = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<8x16xf32>) {
+        ^bb0(%o: f32):
+          %i = linalg.index 0 : index
+          %j = linalg.index 1 : index
+          %c7 = arith.constant 7 : index
+          %k = arith.subi %c7, %i : index
+          %v = tensor.extract %x[%k, %j] : tensor<8x16xf32>
+          linalg.yield %v : f32
+        } -> tensor<8x16xf32>
+        """
+    )
+    assert _regions(run_passes(_function(body), PASS)) == [(["math.exp"], 1), (["tensor.extract"], 1)]
+
+
+def test_dynamic_rows(run_passes, in_order):
+    text = run_passes(
+        f"""{HEAD}
+        util.func private @f(%a: tensor<?x16xf32>, %n: index) -> tensor<?xf32> {{
+          %z = arith.constant 0.0 : f32
+          %e = tensor.empty(%n) : tensor<?xf32>
+          %i = linalg.fill ins(%z : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+          %s = linalg.generic {{indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}}
+              ins(%a : tensor<?x16xf32>) outs(%i : tensor<?xf32>) {{
+          ^bb0(%x: f32, %acc: f32):
+            %t = arith.addf %acc, %x : f32
+            linalg.yield %t : f32
+          }} -> tensor<?xf32>
+          util.return %s : tensor<?xf32>
+        }}
+        """,
+        PASS,
+    )
+    in_order(text, "flow.dispatch.region -> (tensor<?xf32>{%arg1})", "tensor.empty(%arg1)", "linalg.generic")
+
+
+def test_reshapes_of_what_is_read_stay_outside(run_passes, in_order):
+    body = """
+    %s = tensor.collapse_shape %a [[0, 1]] : tensor<8x16xf32> into tensor<128xf32>
+    """ + _map("%y", "%s", "exp", maps="#one, #one", type="tensor<128xf32>")
+    text = run_passes(_function(body, types="tensor<128xf32>"), PASS)
+    in_order(text, "tensor.collapse_shape", "flow.dispatch.region", "math.exp")
+
+
+def test_bodies_of_loops_have_their_own_groups(run_passes, in_order):
+    body = f"""
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c5 = arith.constant 5 : index
+    %y = scf.for %i = %c0 to %c5 step %c1 iter_args(%c = %a) -> (tensor<8x16xf32>) {{
+      {_map("%n", "%c", "exp")}
+      scf.yield %n : tensor<8x16xf32>
+    }}
+    """
+    in_order(run_passes(_function(body), PASS), "scf.for", "flow.dispatch.region", "math.exp", "flow.return", "scf.yield")

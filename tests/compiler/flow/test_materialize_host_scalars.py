@@ -1,0 +1,73 @@
+"""Counters, bounds and conditions are numbers of the host; floats and data stay on the device."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+X = np.random.default_rng(1).standard_normal((4, 8)).astype(np.float32)
+
+
+def test_a_counter_is_the_loops_own(run_passes, in_order):
+    text = run_passes(
+        """
+        util.func private @f(%a: tensor<4xf32>) -> tensor<4xf32> {
+          %c0 = arith.constant 0 : i32
+          %c1 = arith.constant 1 : i32
+          %c5 = arith.constant 5 : i32
+          %zero = arith.constant dense<0> : tensor<i32>
+          %one = arith.constant dense<1> : tensor<i32>
+          %r:2 = scf.for %i = %c0 to %c5 step %c1 iter_args(%n = %zero, %x = %a) -> (tensor<i32>, tensor<4xf32>) : i32 {
+            %e = tensor.empty() : tensor<i32>
+            %m = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>, affine_map<() -> ()>],
+                iterator_types = []} ins(%n, %one : tensor<i32>, tensor<i32>) outs(%e : tensor<i32>) {
+            ^bb0(%p: i32, %q: i32, %o: i32):
+              %s = arith.addi %p, %q : i32
+              linalg.yield %s : i32
+            } -> tensor<i32>
+            %v = tensor.extract %n[] : tensor<i32>
+            %w = arith.sitofp %v : i32 to f32
+            %t = tensor.splat %w : tensor<4xf32>
+            scf.yield %m, %t : tensor<i32>, tensor<4xf32>
+          }
+          util.return %r#1 : tensor<4xf32>
+        }
+        """,
+        "pyiree-flow-materialize-host-scalars",
+        "canonicalize",
+    )
+    in_order(text, "scf.for %arg1 = ", "-> (i32, tensor<4xf32>)", "arith.sitofp %arg1", "scf.yield")
+    assert "tensor.extract" not in text.partition("scf.for")[2] and "linalg.generic" not in text
+
+
+PROGRAMS = {
+    "counted": (lambda x: lax.fori_loop(0, 7, lambda i, c: jnp.sin(c) + i, x), 1),
+    "nested": (lambda x: lax.fori_loop(0, 3, lambda i, c: lax.fori_loop(0, i + 1, lambda j, d: d * 2 + i + j, c), x), 1),
+    "bound from the device": (
+        lambda x: lax.fori_loop(0, jnp.sum(x > 0), lambda i, c: c * 0.5 + i, x),
+        2,
+    ),
+    "condition on data": (lambda x: lax.while_loop(lambda c: jnp.sum(c) < 100, lambda c: c + 1, x), 2),
+    "two counters": (
+        lambda x: lax.while_loop(lambda s: (s[0] < 5) & (s[1] < 9), lambda s: (s[0] + 1, s[1] + 3, s[2] + 1), (0, 0, x)),
+        1,
+    ),
+    "branches": (lambda x: lax.cond(x[0, 0] > 0, jnp.sin, jnp.cos, x), 3),
+    "switch in a loop": (
+        lambda x: lax.fori_loop(0, 4, lambda i, c: lax.switch(i % 3, [jnp.sin, jnp.cos, jnp.tanh], c), x),
+        3,
+    ),
+    "slices of the counter": (lambda x: lax.fori_loop(0, 4, lambda i, c: c.at[i].set(x[i] * 2), x * 0), 3),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name, traced, run_program, flow_text, dispatches):
+    function, count = PROGRAMS[name]
+    source = traced(function, X)
+    text = flow_text(source)
+    assert len(dispatches(text)) <= count, text
+    for found, wanted in zip(run_program(source, X), jax.tree.leaves(function(jnp.asarray(X))), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+
