@@ -9,6 +9,7 @@ from __future__ import annotations
 from ..ir.floats import float_to_bits
 from .llvm import values as lv
 from .llvm.kernel import Kernel
+from .llvm.pairs import emit_dot2
 from .loops import ELEMENT_BITS, Block, Buffer, KernelFunction, Op, Value, vector
 from .scalar_ops import emit_scalar_op, llvm_storage, llvm_type
 from .small_floats import FORMATS
@@ -228,6 +229,11 @@ class _Lowering:
         fused = self.target.has_fma
         self._values[op.results[0]] = fn.fma(x, y, z) if fused else fn.fadd(fn.fmul(x, y), z)
 
+    def dot2(self, op: Op) -> None:
+        """A sum and two products of 16-bit neighbours a lane."""
+        total, x, y = map(self._value, op.operands)
+        self._values[op.results[0]] = emit_dot2(self.fn, self.target, op.attrs, total, x, y)
+
     # -- where the kernel is
 
     def constant_word(self, op: Op) -> None:
@@ -277,6 +283,7 @@ _HANDLERS = {
     "insert": _Lowering.insert,
     "reduce": _Lowering.reduce,
     "fma": _Lowering.fma,
+    "dot2": _Lowering.dot2,
     "constant_word": _Lowering.constant_word,
     "workgroup_id": _Lowering.workgroup_id,
     "for": _Lowering.for_,

@@ -208,7 +208,7 @@ class _Matmul:
             for at in range(block.count):
                 sums = self._step(block, sums, row, height, column, width, at)
         else:
-            with self.builder.for_(0, block.count, 1, state, covered=True) as loop:
+            with self.builder.for_(0, self.blocks.elements.units(block.count), 1, state, covered=True) as loop:
                 loop.yield_(*self._step(block, loop.carried, row, height, column, width, loop.index))
             sums = loop.results
         corners = [self._corner(block, place, width) for place in places]
@@ -240,14 +240,14 @@ class _Matmul:
     def _step(
         self, block: _Block, sums: list[Value], row: Dim, height: int, column: Dim, width: int, at: Dim
     ) -> list[Value]:
-        """The sums of a tile after one more product."""
+        """The sums of a tile after one more unit of products."""
         panel = self.columns.vectors(block.scope, block.columns, column, width, block.first, at)
         following: list[Value] = []
         for number in range(height):
             element = self.rows.element(block.scope, block.packed, row, number, block.first, at)
             element = self.builder.splat(element, self.lanes)
             for values in panel:
-                following += self.shape.reducer.take([sums[len(following)]], [element, values], None)
+                following.append(self.blocks.elements.accumulate(sums[len(following)], element, values))
         return following
 
     def _begin(self, block: _Block, places: list[Place], width: int) -> list[Value]:

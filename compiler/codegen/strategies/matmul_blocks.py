@@ -19,6 +19,7 @@ from ..row_kernel import RowKernel
 from ..stages import Row
 from ..stores import ResultStore
 from ..survey import SurveyScope, op_cost, survey
+from .matmul_elements import Elements, Singles, elements_of
 from .matmul_shape import MatmulShape
 
 # A vector of products, with its share of everything around it.
@@ -60,6 +61,7 @@ class MatmulBlocks:
     """Vectors of a register tile."""
     depth: int
     """Products that are summed before the sums leave the registers."""
+    elements: Elements
     tiles: Tiles
     """Workgroups, for the kernel's row bands."""
     column_vectors: int
@@ -79,7 +81,7 @@ class MatmulBlocks:
     """Whether what follows the product is done in a loop over sums that have been stored."""
     prefetches_rows: bool
     """Whether rows that are read in place lie across lines of memory."""
-    streams: bool = False
+    streams: bool
     """Whether the columns' factor is read row after row, `depth` rows at a time, rather than panel by panel."""
 
 
@@ -100,6 +102,9 @@ def choose_blocks(kernel: RowKernel, shape: MatmulShape, lanes: int) -> MatmulBl
     block_columns = min(columns, _BLOCK_VECTORS * lanes)
     packs_columns = _packs_columns(kernel, shape, rows, block_columns, element)
     packs_rows = not shape.row_factor.is_plain
+    elements: Elements = Singles(kernel, shape)
+    if packs_columns and packs_rows:
+        elements = elements_of(kernel, shape, lanes)
     packed_rows = height * (_PACKED_STRIPS if shape.rows_are_transposed(kernel) else 1)
 
     all_products = products * math.prod([band.extent for band in shape.outer_products])
@@ -137,13 +142,28 @@ def choose_blocks(kernel: RowKernel, shape: MatmulShape, lanes: int) -> MatmulBl
         room -= tile_rows * tile_vectors * lanes if kept_in_local else 0
         packed_width = math.ceil(packed_rows / lanes) * lanes
         a_product = tile_vectors * lanes * packs_columns + packed_width * packs_rows
-        depth = _even_part(products, max(lanes, min(room // a_product, _MOST_DEPTH)), lanes)
+        unit = elements.unit
+        depth = _even_part(products, unit * max(lanes, min(room // a_product, _MOST_DEPTH)), unit * lanes)
     prefetches = not packs_rows and _prefetches_rows(kernel, shape, tile_vectors, depth)
     keeps_sums = in_loop or depth < products or bool(shape.outer_products)
     return MatmulBlocks(
-        height, width, depth, Tiles(sizes), tile_vectors, tile_rows, packs_columns, packs_rows, packed_rows, keeps_sums,
-        partials, has_epilogue, in_loop, prefetches,
-    )  # fmt: skip
+        height=height,
+        width=width,
+        depth=depth,
+        elements=elements,
+        tiles=Tiles(sizes),
+        column_vectors=tile_vectors,
+        kept_rows=tile_rows,
+        packs_columns=packs_columns,
+        packs_rows=packs_rows,
+        packed_rows=packed_rows,
+        keeps_sums=keeps_sums,
+        partials=partials,
+        has_epilogue=has_epilogue,
+        finishes_in_loop=in_loop,
+        prefetches_rows=prefetches,
+        streams=False,
+    )
 
 
 def _streams(kernel: RowKernel, shape: MatmulShape, rows: int, element: int) -> bool:
@@ -180,13 +200,26 @@ def _streaming_blocks(kernel: RowKernel, shape: MatmulShape, lanes: int, rows: i
     tile_vectors = _even_part(vectors, max(width, tile_vectors), width)
     if tile_vectors < vectors:
         sizes[shape.columns] = tile_vectors * lanes
-    depth = _STREAMED_PRODUCTS
     partials = _partials(kernel, shape)
     has_epilogue = partials is None or not _stores_sums(kernel, shape)
     return MatmulBlocks(
-        rows, width, min(depth, products), Tiles(sizes), tile_vectors, rows, False, False, 0, True, partials,
-        has_epilogue, has_epilogue, False, True,
-    )  # fmt: skip
+        height=rows,
+        width=width,
+        depth=min(_STREAMED_PRODUCTS, products),
+        elements=Singles(kernel, shape),
+        tiles=Tiles(sizes),
+        column_vectors=tile_vectors,
+        kept_rows=rows,
+        packs_columns=False,
+        packs_rows=False,
+        packed_rows=0,
+        keeps_sums=True,
+        partials=partials,
+        has_epilogue=has_epilogue,
+        finishes_in_loop=has_epilogue,
+        prefetches_rows=False,
+        streams=True,
+    )
 
 
 def _even_part(extent: int, most: int, multiple: int) -> int:

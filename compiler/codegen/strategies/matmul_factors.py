@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 
-from ..evaluate import Evaluator
 from ..indexing import Dim, Lanes, LaneScope
 from ..loops import Buffer, Value, storage_bytes
 from ..nest import Range
@@ -25,14 +24,7 @@ class _Source:
         self.builder, self.context = kernel.builder, kernel.context
         self.shape, self.blocks, self.lanes = shape, blocks, lanes
         self.bands = kernel.row_bands
-        self.products = shape.products
-
-    def bind_product(self, scope: LaneScope, first: Dim, at: Dim, pattern: int | tuple[int, ...] = 0) -> None:
-        """Binds the summed dim to first + at, or to that plus a pattern of lanes."""
-        if at.__class__ is int and pattern.__class__ is int:
-            scope.bind(self.products.syms, Lanes(first, at + pattern))
-        else:
-            scope.bind(self.products.syms, Lanes(self.builder.add(first, at), pattern))
+        self.elements = blocks.elements
 
     def bind_rows(self, scope: LaneScope, row: Dim, pattern: int | tuple[int, ...] = 0) -> None:
         if self.shape.rows is not None:
@@ -52,10 +44,6 @@ class _Source:
             found.append((main, columns.stop, step, extent % step))
         return found
 
-    def _fills_vectors(self, count: Dim) -> bool:
-        """Whether every block of products, `count` long, is whole vectors."""
-        return (count if count.__class__ is int else self.products.extent) % self.lanes == 0
-
 
 class ColumnsInPlace(_Source):
     def fill(self, scope: LaneScope, columns: Range, first: Dim, count: Dim) -> None:
@@ -64,14 +52,13 @@ class ColumnsInPlace(_Source):
     def vectors(
         self, scope: LaneScope, columns: Range, column: Dim, width: int, first: Dim, at: Dim
     ) -> list[Value]:
-        """The vectors of the panel at `column`, `width` columns wide, for product first + at."""
+        """The vectors of the panel at `column`, `width` columns wide, for unit `at` of the block from `first` on."""
         found = []
         for offset in range(0, width, self.lanes):
             mask = self.builder.lane_mask(self.lanes, width - offset) if width - offset < self.lanes else None
             here = scope.copy(self.lanes, mask)
             here.bind(self.bands[self.shape.columns].syms, Lanes(column, tuple(range(offset, offset + self.lanes))))
-            self.bind_product(here, first, at)
-            found.append(self.shape.column_factor.at(Evaluator(self.context, here), self.lanes))
+            found.append(self.elements.across(self.shape.column_factor, here, first, at))
         return found
 
 
@@ -81,9 +68,9 @@ class PackedColumns(_Source):
     def __init__(self, kernel: RowKernel, shape: MatmulShape, blocks: MatmulBlocks, lanes: int):
         super().__init__(kernel, shape, blocks, lanes)
         self._row = blocks.width * lanes
-        self._depth = math.ceil(blocks.depth / lanes) * lanes
+        self._depth = math.ceil(self.elements.units(blocks.depth) / lanes) * lanes
         count = self._depth * blocks.column_vectors * lanes
-        self._buffer: Buffer = self.builder.local("columns", shape.reducer.state_elem, count)
+        self._buffer: Buffer = self.builder.local("columns", self.elements.elem, count)
 
     def _base(self, offset: Dim, at: Dim) -> Dim:
         """Where row `at` of the panel at column `offset` of the block is."""
@@ -99,7 +86,7 @@ class PackedColumns(_Source):
     def fill(self, scope: LaneScope, columns: Range, first: Dim, count: Dim) -> None:
         band = self.bands[self.shape.columns]
         factor = self.shape.column_factor
-        if factor.step(band) != 1 and factor.step(self.products) == 1:
+        if factor.step(band) != 1 and factor.step(self.shape.products) == 1:
             self._transpose(scope, columns, first, count)
         else:
             self._copy(scope, columns, first, count)
@@ -108,40 +95,37 @@ class PackedColumns(_Source):
         """Lanes along the columns."""
         builder, lanes = self.builder, self.lanes
         syms = self.bands[self.shape.columns].syms
-        with builder.for_(0, count, 1, covered=True) as product:
+        with builder.for_(0, self.elements.units(count), 1, covered=True) as unit:
             for begin, end, step, width in self.parts(columns, self._row):
                 with builder.for_(begin, end, step, covered=True) as column:
-                    base = self._base(builder.sub(column.index, columns.start), product.index)
+                    base = self._base(builder.sub(column.index, columns.start), unit.index)
                     for offset in range(0, width, lanes):
                         mask = builder.lane_mask(lanes, width - offset) if width - offset < lanes else None
                         here = scope.copy(lanes, mask)
                         here.bind(syms, Lanes(column.index, tuple(range(offset, offset + lanes))))
-                        self.bind_product(here, first, product.index)
-                        value = self.shape.column_factor.at(Evaluator(self.context, here), lanes)
+                        value = self.elements.across(self.shape.column_factor, here, first, unit.index)
                         builder.store(value, self._buffer, base, offset)
 
     def _transpose(self, scope: LaneScope, columns: Range, first: Dim, count: Dim) -> None:
         """Lanes along the products; squares of lanes are turned in registers."""
         builder, lanes = self.builder, self.lanes
         syms = self.bands[self.shape.columns].syms
-        whole = self._fills_vectors(count)
         for begin, end, step, width in self.parts(columns, lanes):
             with (
                 builder.for_(begin, end, step, covered=True) as column,
-                builder.for_(0, count, lanes, covered=True) as product,
+                builder.for_(0, self.elements.units(count), lanes, covered=True) as unit,
             ):
-                mask = None if whole else builder.lane_mask(lanes, builder.sub(count, product.index))
                 vectors = []
                 for number in range(width):
-                    here = scope.copy(lanes, mask)
+                    here = scope.copy()
                     here.bind(syms, Lanes(column.index, number))
-                    self.bind_product(here, first, product.index, tuple(range(lanes)))
-                    vectors.append(self.shape.column_factor.at(Evaluator(self.context, here), lanes))
+                    factor = self.shape.column_factor
+                    vectors.append(self.elements.along(factor, here, first, unit.index, count, lanes))
                 zero = builder.const(0, vectors[0].type)
                 vectors += [zero] * (lanes - width)
                 offset = builder.sub(column.index, columns.start)
                 panel = builder.round_down(offset, self._row)
-                base = builder.add(self._base(panel, product.index), builder.sub(offset, panel))
+                base = builder.add(self._base(panel, unit.index), builder.sub(offset, panel))
                 for number, row in enumerate(transpose(builder, vectors)):
                     builder.store(row, self._buffer, base, number * self._row)
 
@@ -151,11 +135,10 @@ class RowsInPlace(_Source):
         """Nothing to pack."""
 
     def element(self, scope: LaneScope, rows: Range, row: Dim, number: int, first: Dim, at: Dim) -> Value:
-        """Element first + at of row `row + number`; `rows` is what was packed last."""
+        """Unit `at` of the block from `first` on, of row `row + number`; `rows` is what was packed last."""
         here = scope.copy(1)
         self.bind_rows(here, row, number)
-        self.bind_product(here, first, at)
-        element = self.shape.row_factor.at(Evaluator(self.context, here))
+        element = self.elements.across(self.shape.row_factor, here, first, at)
         if number == 0 and self.blocks.prefetches_rows:
             self._prefetch(element, at)
         return element
@@ -165,11 +148,11 @@ class RowsInPlace(_Source):
         builder = self.builder
         (base,) = element.op.operands
         buffer, offset = element.op.attrs
-        if self.shape.row_factor.step(self.products) == 1:
+        if self.shape.row_factor.step(self.shape.products) == 1:
             # A strip is one run of memory: each step asks for its share of the next one.
             height = self.blocks.height
             base = builder.add(base, builder.mul(at, height - 1))
-            builder.prefetch(buffer, base, offset + height * self.products.extent)
+            builder.prefetch(buffer, base, offset + height * self.shape.products.extent)
         else:
             builder.prefetch(buffer, base, offset + 64 // storage_bytes(buffer.elem))
 
@@ -179,23 +162,21 @@ class PackedRows(_Source):
 
     def __init__(self, kernel: RowKernel, shape: MatmulShape, blocks: MatmulBlocks, lanes: int):
         super().__init__(kernel, shape, blocks, lanes)
-        elem = shape.reducer.state_elem
+        elem = self.elements.elem
         # Rows must not all begin in the same cache sets.
-        self._length = math.ceil(blocks.depth / lanes) * lanes + 64 // storage_bytes(elem)
+        self._length = math.ceil(self.elements.units(blocks.depth) / lanes) * lanes + 64 // storage_bytes(elem)
         self._buffer: Buffer = self.builder.local("rows", elem, self._length * blocks.packed_rows)
 
     def fill(self, scope: LaneScope, rows: Range, first: Dim, count: Dim) -> None:
         builder, lanes = self.builder, self.lanes
-        whole = self._fills_vectors(count)
         with (
             builder.for_(rows.start, rows.stop, 1, covered=True) as row,
-            builder.for_(0, count, lanes, covered=True) as product,
+            builder.for_(0, self.elements.units(count), lanes, covered=True) as unit,
         ):
-            here = scope.copy(lanes, None if whole else builder.lane_mask(lanes, builder.sub(count, product.index)))
+            here = scope.copy()
             self.bind_rows(here, row.index)
-            self.bind_product(here, first, product.index, tuple(range(lanes)))
-            value = self.shape.row_factor.at(Evaluator(self.context, here), lanes)
-            base = builder.add(builder.mul(builder.sub(row.index, rows.start), self._length), product.index)
+            value = self.elements.along(self.shape.row_factor, here, first, unit.index, count, lanes)
+            base = builder.add(builder.mul(builder.sub(row.index, rows.start), self._length), unit.index)
             builder.store(value, self._buffer, base)
 
     def element(self, scope: LaneScope, rows: Range, row: Dim, number: int, first: Dim, at: Dim) -> Value:
@@ -211,20 +192,20 @@ class PackedTransposedRows(_Source):
     def __init__(self, kernel: RowKernel, shape: MatmulShape, blocks: MatmulBlocks, lanes: int):
         super().__init__(kernel, shape, blocks, lanes)
         self._width = math.ceil(blocks.packed_rows / lanes) * lanes
-        self._buffer: Buffer = self.builder.local("rows", shape.reducer.state_elem, self._width * blocks.depth)
+        count = self._width * self.elements.units(blocks.depth)
+        self._buffer: Buffer = self.builder.local("rows", self.elements.elem, count)
 
     def fill(self, scope: LaneScope, rows: Range, first: Dim, count: Dim) -> None:
         builder, lanes = self.builder, self.lanes
         extent = self.bands[self.shape.rows].extent
-        with builder.for_(0, count, 1, covered=True) as product:
-            base = builder.mul(product.index, self._width)
+        with builder.for_(0, self.elements.units(count), 1, covered=True) as unit:
+            base = builder.mul(unit.index, self._width)
             for offset in range(0, self._width, lanes):
                 left = builder.max(builder.sub(builder.sub(extent, rows.start), offset), 0)
                 whole = extent % self._width == 0 and self.blocks.packed_rows == self._width
                 here = scope.copy(lanes, None if whole else builder.lane_mask(lanes, left))
                 self.bind_rows(here, rows.start, tuple(range(offset, offset + lanes)))
-                self.bind_product(here, first, product.index)
-                value = self.shape.row_factor.at(Evaluator(self.context, here), lanes)
+                value = self.elements.across(self.shape.row_factor, here, first, unit.index)
                 builder.store(value, self._buffer, base, offset)
 
     def element(self, scope: LaneScope, rows: Range, row: Dim, number: int, first: Dim, at: Dim) -> Value:

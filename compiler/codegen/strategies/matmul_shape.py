@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from ...ir.affine import AffineDim
 from ...ir.core import BlockArgument, Value
 from ..configure import Band, bands_of
+from ..elements import element_name
 from ..evaluate import Evaluator
 from ..indexing import Sym
 from ..loops import Value as LoopValue
@@ -28,6 +29,7 @@ from ..survey import Access, survey
 
 # With fewer products in a run, the loops around it would show.
 _LEAST_PRODUCTS = 16
+_WIDENINGS = frozenset({"arith.extf", "arith.extsi", "arith.extui"})
 # Body ops whose value depends on more than their operands.
 _POSITIONAL = frozenset({"linalg.index", "tensor.extract"})
 
@@ -38,6 +40,7 @@ class Factor:
     def __init__(self, kernel: RowKernel, reduction: Reduction, reducer: DotReducer, value: Value | None, number: int):
         self._view, self._loops, self._reducer = reduction.view, reduction.loops, reducer
         self._value, self._input = value, number
+        self._extension = "arith.extsi"
         context = kernel.context
         values: list[LoopValue] = []
         found = survey(
@@ -63,6 +66,31 @@ class Factor:
             arguments = {view.body.arguments[number]: element}
             (element,) = evaluator.run_body(view.body, arguments, loops, None, [self._value])
         return self._reducer.factor(element, max(lanes, element.lanes))
+
+    @property
+    def narrow(self) -> str | None:
+        """The 16-bit element that holds the factor's values, "i16" or "bf16"; None where there is none."""
+        elem = element_name(self._view.inputs[self._input].type)
+        state = self._reducer.state_elem
+        if self._value is not None:
+            op = self._value.defining_op
+            argument = self._view.body.arguments[self._input]
+            if op is None or op.name not in _WIDENINGS or op.operands[0] is not argument:
+                return None
+            self._extension = op.name
+        if state == "f32":
+            return "bf16" if elem == "bf16" else None
+        fits = elem == "i8" or (elem == "i16" and self._extension == "arith.extsi")
+        return "i16" if state == "i32" and fits else None
+
+    def narrow_at(self, evaluator: Evaluator, lanes: int, inside: LoopValue | None) -> LoopValue:
+        """The factor as `narrow` elements where the evaluator is; zero where `inside` does not hold."""
+        builder, number = evaluator.builder, self._input
+        element = evaluator.operand_at(self._view.inputs[number], self._view.maps[number], self._loops, inside)
+        element = builder.splat(element, lanes)
+        if element.type.elem == "i8":
+            element = builder.op(self._extension, (element,), element.type.with_elem("i16"))
+        return element
 
     def step(self, band: Band) -> int | None:
         """Elements from one step of a band to the next, where every access has the same, else None."""

@@ -121,3 +121,101 @@ def test_large_product_in_many_workgroups(texts, build_kernel, run_dispatch):
     (result,) = run_dispatch(text, [x, y], [((150, 300), np.float32)])
     np.testing.assert_allclose(result, x.astype(np.float64) @ y, rtol=1e-4, atol=1e-4)
     assert build_kernel(text).kernel.workgroups[0] > 1
+
+
+@pytest.mark.parametrize(
+    ("letters", "size"),
+    [
+        ("mhd,hdn->mn", {"m": 30, "h": 3, "d": 20, "n": 40}),
+        ("mdh,dhn->mn", {"m": 30, "h": 3, "d": 20, "n": 40}),
+        ("mhd,hnd->mn", {"m": 17, "h": 3, "d": 33, "n": 40}),
+        ("hmd,dhn->mn", {"m": 17, "h": 2, "d": 300, "n": 33}),
+        ("mhd,hdn->mn", {"m": 2, "h": 3, "d": 20, "n": 40}),
+    ],
+    ids=str,
+)
+def test_several_summed_dims(texts, run_dispatch, letters, size):
+    x, y = operands(letters, size, np.float32)
+    exact = np.einsum(letters, x.astype(np.float64), y.astype(np.float64))
+    (result,) = run_dispatch(product(texts, letters, size), [x, y], [(exact.shape, np.float32)])
+    np.testing.assert_allclose(result, exact, rtol=1e-4, atol=1e-4)
+
+
+RELU = "%z0 = arith.constant 0.0 : f32\n%r = arith.maximumf %a0, %z0 : f32"
+
+
+@pytest.mark.parametrize("epilogue", [RELU, "%r = math.tanh %a0 : f32"], ids=["relu", "tanh"])
+@pytest.mark.parametrize(
+    ("letters", "m", "k", "n"),
+    [("mk,nk->mn", 70, 600, 45), ("mk,kn->mn", 3, 70, 50), ("km,kn->mn", 65, 40, 33), ("mk,nk->mn", 9, 40, 600)],
+)
+def test_epilogues(texts, run_dispatch, letters, m, k, n, epilogue):
+    """What follows the product is applied once, after the last block of products."""
+    sizes = {"m": m, "k": k, "n": n}
+    x, y = operands(letters, sizes, np.float32)
+    y *= 0.05
+    exact = np.einsum(letters, x.astype(np.float64), y.astype(np.float64))
+    exact = np.tanh(exact) if "tanh" in epilogue else np.maximum(exact, 0)
+    (result,) = run_dispatch(product(texts, letters, sizes, epilogue=epilogue), [x, y], [(exact.shape, np.float32)])
+    np.testing.assert_allclose(result, exact, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("element", ["bf16", "i8"])
+@pytest.mark.parametrize("letters", ["mk,kn->mn", "mk,nk->mn", "km,kn->mn"])
+@pytest.mark.parametrize("size", [(30, 33, 40), (40, 64, 17), (65, 1, 16)], ids=str)
+def test_pairs_of_products(texts, run_dispatch, runnable_target, element, letters, size):
+    """Narrow elements may be multiplied two at a time: odd numbers of products, tails, integers that are exact."""
+    sizes = dict(zip("mkn", size, strict=True))
+    x, y = operands(letters, sizes, np.float64)
+    if element == "i8":
+        x, y = np.clip(x * 100, -128, 127), np.clip(y * 100, -128, 127)
+    dtype = ml_dtypes.bfloat16 if element == "bf16" else np.int8
+    x, y = x.astype(dtype), y.astype(dtype)
+    exact = np.einsum(letters, x.astype(np.float64), y.astype(np.float64))
+    accumulate = "f32" if element == "bf16" else "i32"
+    text = product(texts, letters, sizes, element, accumulate)
+    (result,) = run_dispatch(text, [x, y], [(exact.shape, texts.numpy[accumulate])], runnable_target.cpu)
+    if element == "i8":
+        np.testing.assert_array_equal(result, exact)
+    else:
+        np.testing.assert_allclose(result, exact, rtol=1e-5, atol=1e-4)
+
+
+def test_sums_that_no_result_can_hold(texts, run_dispatch):
+    """A result narrower than the sums: they wait in local memory between blocks of products."""
+    m, k, n = 150, 700, 70
+    left, right, wide, out = (texts.tensor(s, e) for s, e in (
+        ((m, k), "f32"), ((n, k), "f32"), ((m, n), "f32"), ((m, n), "bf16")
+    ))  # fmt: skip
+    body = f"%z = arith.constant 0.0 : f32\n%e = tensor.empty() : {wide}\n"
+    body += f"%f = linalg.fill ins(%z : f32) outs(%e : {wide}) -> {wide}\n"
+    maps = ["(d0, d1, d2) -> (d0, d2)", "(d0, d1, d2) -> (d1, d2)", "(d0, d1, d2) -> (d0, d1)"]
+    body += texts.generic(
+        "%m", [("%in0", left), ("%in1", right)], [("%f", wide)], maps, ["parallel", "parallel", "reduction"],
+        "%p = arith.mulf %a0, %a1 : f32\n%s = arith.addf %c0, %p : f32", "%s",
+    )  # fmt: skip
+    body += f"\n%b = tensor.empty() : {out}\n"
+    same = ["(d0, d1) -> (d0, d1)"] * 2
+    body += texts.generic(
+        "%out0", [("%m", wide)], [("%b", out)], same, ["parallel"] * 2, "%r = arith.truncf %a0 : f32 to bf16", "%r"
+    )
+    x, y = operands("mk,nk->mn", {"m": m, "k": k, "n": n}, np.float32)
+    exact = x.astype(np.float64) @ y.T.astype(np.float64)
+    (result,) = run_dispatch(texts.dispatch([left, right], [out], body), [x, y], [((m, n), ml_dtypes.bfloat16)])
+    np.testing.assert_allclose(result.astype(np.float64), exact, rtol=1e-2, atol=1e-2)
+
+
+def test_added_to_what_was_there(texts, run_dispatch):
+    """The initial value of the sums counts once, however the products are cut."""
+    m, k, n = 80, 600, 40
+    left, right, out = (texts.tensor(s, "f32") for s in ((m, k), (n, k), (m, n)))
+    maps = ["(d0, d1, d2) -> (d0, d2)", "(d0, d1, d2) -> (d1, d2)", "(d0, d1, d2) -> (d0, d1)"]
+    body = texts.generic(
+        "%out0", [("%in0", left), ("%in1", right)], [("%in2", out)], maps, ["parallel", "parallel", "reduction"],
+        "%p = arith.mulf %a0, %a1 : f32\n%s = arith.addf %c0, %p : f32", "%s",
+    )  # fmt: skip
+    x, y = operands("mk,nk->mn", {"m": m, "k": k, "n": n}, np.float32)
+    before = np.arange(m * n, dtype=np.float32).reshape(m, n)
+    text = texts.dispatch([left, right, out], [out], body)
+    (result,) = run_dispatch(text, [x, y, before], [((m, n), np.float32)])
+    np.testing.assert_allclose(result, before + x.astype(np.float64) @ y.T, rtol=1e-4, atol=1e-3)
