@@ -18,7 +18,8 @@ from pyiree.compiler.codegen.llvm.kernel import MAX_BINDINGS, MAX_CONSTANTS
 from pyiree.compiler.dialects.builtin import ModuleOp
 from pyiree.compiler.dialects.func import FuncOp
 from pyiree.compiler.dialects.hal import DeviceTargetAttr, DeviceType, ExecutableTargetAttr
-from pyiree.compiler.dialects.util import GlobalOp
+from pyiree.compiler.dialects.util import FuncOp as HostFuncOp
+from pyiree.compiler.dialects.util import GlobalOp, InitializerOp
 from pyiree.compiler.hal.bits import DESCRIPTOR_FLAG, PIPELINE_LAYOUT_FLAG
 from pyiree.compiler.hal.ops_device import ReturnOp
 from pyiree.compiler.hal.ops_executable import (
@@ -51,21 +52,28 @@ def materialize_interfaces(module: ModuleOp, context: PassContext) -> None:
     if not executables:
         return
     target = _executable_target(module)
-    read_only = _read_only_bindings(module)
+    dispatches = host_dispatches(module)
+    read_only = _read_only_bindings(dispatches)
     for executable in executables:
         _materialize(executable, target, read_only)
     variant = target.symbol_name_fragment
     names = {op.sym_name for op in executables}
-    for op in module.walk_type(stream.CmdDispatchOp):
+    for op in dispatches:
         op.entry_points = _through_variant(op.entry_points, names, variant)
+
+
+def host_dispatches(module: ModuleOp) -> list[stream.CmdDispatchOp]:
+    """The dispatches of the host program; executables, which are most of a module, have none."""
+    hosts = [op for op in module.body_block.ops if isinstance(op, HostFuncOp | InitializerOp)]
+    return [dispatch for op in hosts for dispatch in op.walk_type(stream.CmdDispatchOp)]
 
 
 def _executable_target(module: ModuleOp) -> ExecutableTargetAttr:
     """The target of all devices; programs for devices of several kinds cannot be made yet."""
     targets = {
         target
-        for op in module.walk_type(GlobalOp)
-        if isinstance(op.initial_value, DeviceTargetAttr)
+        for op in module.body_block.ops
+        if isinstance(op, GlobalOp) and isinstance(op.initial_value, DeviceTargetAttr)
         for target in op.initial_value.executable_targets
     }
     if len(targets) != 1:
@@ -74,10 +82,10 @@ def _executable_target(module: ModuleOp) -> ExecutableTargetAttr:
     return targets.pop()
 
 
-def _read_only_bindings(module: ModuleOp) -> dict[tuple[str, str], list[bool]]:
+def _read_only_bindings(dispatches: list[stream.CmdDispatchOp]) -> dict[tuple[str, str], list[bool]]:
     """For each entry point, which bindings every dispatch of it only reads."""
     found: dict[tuple[str, str], list[bool]] = {}
-    for op in module.walk_type(stream.CmdDispatchOp):
+    for op in dispatches:
         reads = [access.value == "ro" for access in op.resource_accesses]
         for entry in op.entry_points:
             key = (entry.root, entry.leaf)

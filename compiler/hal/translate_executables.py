@@ -4,11 +4,13 @@ Before: a hal.executable for each dispatch, with the functions of its variant.
 After:  one hal.executable whose variant holds an ELF (`pyiree.binary`), with an export for each kernel whose count
         region says how many workgroups run for a workload.
 
-Equal kernels are compiled once; kernels compile side by side, and come from the object cache where it has them.
+Equal kernels are compiled once; kernels compile side by side, and come from the object cache where it has them. The CPU
+is that of the compile options; it must be of the kind that the program's devices load.
 """
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from pyiree.compiler.codegen.translate import DispatchKernel, link_executable, t
 from pyiree.compiler.dialects.builtin import ModuleOp
 from pyiree.compiler.dialects.func import FuncOp
 from pyiree.compiler.dialects.hal import DeviceType
+from pyiree.compiler.hal.materialize_interfaces import host_dispatches
 from pyiree.compiler.hal.ops_device import ReturnOp
 from pyiree.compiler.hal.ops_executable import (
     ExecutableEndOp,
@@ -30,10 +33,10 @@ from pyiree.compiler.ir.attributes import ArrayAttr, SymbolRefAttr
 from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import Block
 from pyiree.compiler.ir.dense import DenseElementsAttr
+from pyiree.compiler.ir.diagnostics import CompileError
 from pyiree.compiler.ir.passes import PassContext, PassManager, register_pass
 from pyiree.compiler.ir.types import VectorType, i8
 from pyiree.compiler.options import CompileOptions
-from pyiree.compiler.stream.ops import CmdDispatchOp
 
 #: Where a variant keeps its machine code until it is serialized.
 BINARY = "pyiree.binary"
@@ -50,19 +53,21 @@ def translate_all_executables(module: ModuleOp, context: PassContext) -> None:
     first = variants[0]
     name = f"{module.sym_name or 'module'}_linked"
     kernels = []
-    exports = []
+    exports: dict[str, ExecutableExportOp] = {}
     renamed: dict[SymbolRefAttr, SymbolRefAttr] = {}
-    for executable in executables:
-        for variant in executable.body.entry.ops:
-            if not isinstance(variant, ExecutableVariantOp):
-                continue
-            for export, kernel in _translate_variant(variant, options.target):
-                old = SymbolRefAttr(executable.sym_name, variant.sym_name, export.sym_name)
-                renamed[old] = SymbolRefAttr(name, first.sym_name, export.sym_name)
-                export.detach()
-                export.ordinal = len(exports)
-                exports.append(export)
-                kernels.append(kernel)
+    for variant in variants:
+        _check_format(variant, options.target)
+        for export, function in _functions(variant):
+            old = SymbolRefAttr(_executable_name(variant), variant.sym_name, export.sym_name)
+            unique = _unique_name(export.sym_name, old.root, exports)
+            export.sym_name = function.sym_name = unique
+            renamed[old] = SymbolRefAttr(name, first.sym_name, unique)
+            kernel = translate_dispatch(function, options.target)
+            kernels.append(kernel)
+            _set_count(export, kernel)
+            export.detach()
+            export.ordinal = len(exports)
+            exports[unique] = export
     elf = link_executable(name, kernels, options.target, options.object_cache)
     data = DenseElementsAttr(VectorType((len(elf),), i8), np.frombuffer(elf, np.int8))
     location = executables[0].location
@@ -70,7 +75,7 @@ def translate_all_executables(module: ModuleOp, context: PassContext) -> None:
         sym_name=first.sym_name,
         target=first.target,
         sym_visibility="public",
-        body=Block((), [*exports, ExecutableVariantEndOp(location=location)]),
+        body=Block((), [*exports.values(), ExecutableVariantEndOp(location=location)]),
         attributes={BINARY: data},
         location=location,
     )
@@ -80,23 +85,44 @@ def translate_all_executables(module: ModuleOp, context: PassContext) -> None:
     )
     for executable in executables:
         executable.erase()
-    for op in module.walk_type(CmdDispatchOp):
+    for op in host_dispatches(module):
         op.entry_points = ArrayAttr([renamed.get(e, e) for e in op.entry_points])
 
 
-def _translate_variant(
-    variant: ExecutableVariantOp, target: Target
-) -> list[tuple[ExecutableExportOp, DispatchKernel]]:
-    """The exports of a variant with their kernels; their count regions are filled in."""
+def _check_format(variant: ExecutableVariantOp, target: Target) -> None:
+    """The program says what its devices load; the options say for which CPU of that kind."""
+    wanted = variant.target.binary_format
+    if wanted != target.executable_format:
+        raise CompileError(
+            f"the program is for devices that load {wanted}, and the target CPU {target.cpu} makes "
+            f"{target.executable_format}; name another target CPU",
+            variant.location,
+        )
+
+
+def _functions(variant: ExecutableVariantOp) -> list[tuple[ExecutableExportOp, FuncOp]]:
+    """The exports of a variant with their functions."""
     inner = next(op for op in variant.body.entry.ops if isinstance(op, ModuleOp))
     functions = {op.sym_name: op for op in inner.body_block.ops if isinstance(op, FuncOp)}
-    pairs = []
-    for export in variant.body.entry.ops:
-        if isinstance(export, ExecutableExportOp):
-            kernel = translate_dispatch(functions[export.sym_name], target)
-            _set_count(export, kernel)
-            pairs.append((export, kernel))
-    return pairs
+    return [(op, functions[op.sym_name]) for op in variant.body.entry.ops if isinstance(op, ExecutableExportOp)]
+
+
+def _executable_name(variant: ExecutableVariantOp) -> str:
+    executable = variant.parent_op
+    assert isinstance(executable, ExecutableOp)
+    return executable.sym_name
+
+
+def _unique_name(name: str, executable: str, taken: Container[str]) -> str:
+    """The name of an export among those of all executables."""
+    if name not in taken:
+        return name
+    found = f"{executable}_{name}"
+    number = 0
+    while found in taken:
+        number += 1
+        found = f"{executable}_{name}_{number}"
+    return found
 
 
 def _set_count(export: ExecutableExportOp, kernel: DispatchKernel) -> None:

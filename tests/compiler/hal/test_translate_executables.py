@@ -50,6 +50,20 @@ def test_before_and_after(translated, accepted, in_order):
     )
 
 
+def test_exports_of_one_name_are_kept_apart(run_passes, program, in_order):
+    source = program(HOST, ("double", "again")).replace("export public @again", "export public @double")
+    source = source.replace("func.func @again", "func.func @double").replace("@again::@again", "@again::@double")
+    text = run_passes(source, INTERFACES, TRANSLATE)
+    in_order(text, "export public @double ordinal(0)", "export public @again_double ordinal(1)")
+    in_order(text, "dispatch @m_linked::@embedded_elf_x86_64::@double[", "::@embedded_elf_x86_64::@again_double[")
+
+
+def test_the_kind_of_cpu_is_the_program_s(run_passes, program):
+    source = program(HOST, ("double", "again")).replace("embedded-elf-x86_64", "embedded-elf-arm_64")
+    with pytest.raises(CompileError, match=r"for devices that load embedded-elf-arm_64, and the target CPU .* makes"):
+        run_passes(source, INTERFACES, TRANSLATE)
+
+
 def test_counts_are_what_the_kernels_say(translated, in_order):
     assert "workgroup_count_from_slice" not in translated
     # The size is the workload: the more there is to do, the more workgroups there are.
