@@ -89,6 +89,7 @@ class Converter:
         self.reader = reader
         self.functions = functions
         self.imports = imports
+        self.generators = 0  # `stablehlo.rng` ops so far, each of which has a key of its own
         self._scope: dict[Any, Lazy] = {}
         self._caller: Location | None = None
 

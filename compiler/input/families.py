@@ -14,6 +14,7 @@ FAMILIES = (
     "fourier",
     "host_calls",
     "indexing",
+    "random_bits",
     "reductions",
     "scatter",
     "select_and_scatter",

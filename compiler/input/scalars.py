@@ -383,14 +383,14 @@ def _reduce_precision(s: Emitter, args: list, elements: list, result: Element, o
 
 
 #: Mantissa bits by format.
-_MANTISSA_BITS = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}
+MANTISSA_BITS = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}
 
 
 def reduce_precision(s: Emitter, x: Value, exponent_bits: int, mantissa_bits: int) -> Value:
     """Rounds to a format of fewer bits and back, on the bits: to nearest even, overflow to infinity, what is below
     the narrow format's normal range to zero of its sign."""
     width = x.type.width
-    mantissa = _MANTISSA_BITS[x.type.name]
+    mantissa = MANTISSA_BITS[x.type.name]
     exponent = width - 1 - mantissa
     word = signless(width)
     bits = s.cast("arith.bitcast", x, word)

@@ -1,0 +1,283 @@
+"""`stablehlo.rng_bit_generator` and `stablehlo.rng`: the counters of ThreeFry and Philox, as XLA arranges them.
+
+Enters: a state of 64-bit words: the key, then the counter (with Philox two words of it, or one, beside which the key
+serves as the other). Leaves: the state with its counter moved on, and random bits. A block of bits is a function of the
+key and of a counter; it has two words (ThreeFry) or four (Philox), and elements take them in a fixed order, so
+that the bits are the same on every machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyiree.compiler.input.converter import Converter, converts
+from pyiree.compiler.input.elements import FLOAT, Element, element
+from pyiree.compiler.input.emitter import Emitter
+from pyiree.compiler.input.import_mlir import Shaped
+from pyiree.compiler.input.jaxlib_mlir import dialect_attribute
+from pyiree.compiler.input.scalars import MANTISSA_BITS, convert
+from pyiree.compiler.input.shapes import broadcast, concatenate, extract_slice, reshape
+from pyiree.compiler.input.values import Iota, Lazy, Tensor, Uniform
+from pyiree.compiler.ir.attributes import IntegerAttr
+from pyiree.compiler.ir.core import Value
+from pyiree.compiler.ir.types import TensorType, i32, i64
+
+_WORD, _LONG = element("ui32"), element("ui64")
+
+_THREEFRY_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+_THREEFRY_PARITY = 0x1BD11BDA
+_PHILOX_MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
+_PHILOX_WEYL = (0x9E3779B9, 0xBB67AE85)
+_PHILOX_ROUNDS = 10
+
+
+def _low(s: Emitter, x: Value) -> Value:
+    return s.cast("arith.trunci", x, i32)
+
+
+def _high(s: Emitter, x: Value) -> Value:
+    return _low(s, s.binary("arith.shrui", x, s.integer(32, i64)))
+
+
+def _long(s: Emitter, low: Value, high: Value) -> Value:
+    """The number of two words."""
+    shifted = s.binary("arith.shli", s.cast("arith.extui", high, i64), s.integer(32, i64))
+    return s.binary("arith.ori", shifted, s.cast("arith.extui", low, i64))
+
+
+def _rotate_left(s: Emitter, x: Value, count: int) -> Value:
+    left = s.binary("arith.shli", x, s.integer(count, i32))
+    return s.binary("arith.ori", left, s.binary("arith.shrui", x, s.integer(32 - count, i32)))
+
+
+def threefry(s: Emitter, key: Sequence[Value], block: Sequence[Value]) -> list[Value]:
+    """ThreeFry-2x32 with 20 rounds."""
+    parity = s.binary("arith.xori", s.binary("arith.xori", key[0], key[1]), s.integer(_THREEFRY_PARITY, i32))
+    keys = [key[0], key[1], parity]
+    x, y = (s.binary("arith.addi", word, k) for word, k in zip(block, keys))
+    for group in range(5):
+        for count in _THREEFRY_ROTATIONS[group % 2]:
+            x = s.binary("arith.addi", x, y)
+            y = s.binary("arith.xori", _rotate_left(s, y, count), x)
+        x = s.binary("arith.addi", x, keys[(group + 1) % 3])
+        y = s.binary("arith.addi", y, keys[(group + 2) % 3])
+        y = s.binary("arith.addi", y, s.integer(group + 1, i32))
+    return [x, y]
+
+
+def philox(s: Emitter, key: Sequence[Value], block: Sequence[Value]) -> list[Value]:
+    """Philox-4x32 with 10 rounds."""
+    words, keys = list(block), list(key)
+    for _ in range(_PHILOX_ROUNDS):
+        products = [
+            s.binary("arith.muli", s.cast("arith.extui", word, i64), s.integer(factor, i64))
+            for word, factor in zip((words[0], words[2]), _PHILOX_MULTIPLIERS)
+        ]
+        mixed = [
+            s.binary("arith.xori", s.binary("arith.xori", _high(s, product), word), k)
+            for product, word, k in zip(reversed(products), (words[1], words[3]), keys)
+        ]
+        words = [mixed[0], _low(s, products[1]), mixed[1], _low(s, products[0])]
+        keys = [s.binary("arith.addi", k, s.integer(step, i32)) for k, step in zip(keys, _PHILOX_WEYL)]
+    return words
+
+
+@dataclass
+class _State:
+    """The words of a generator's state as tensors of rank 0."""
+
+    words: list[Lazy]
+    is_philox: bool
+
+    @property
+    def key(self) -> Lazy:
+        return self.words[0]
+
+    @property
+    def counter(self) -> list[Lazy]:
+        """The low word and, where it has one, the high word."""
+        return [self.words[1], self.words[2] if len(self.words) > 2 else self.words[0]]
+
+
+def _shaped(shape: Sequence[int], kind: Element) -> Shaped:
+    return Shaped(tuple(shape), kind, TensorType(shape, kind.type))
+
+
+def _element_of(c: Converter, tensor: Lazy, number: int) -> Lazy:
+    value = extract_slice(c, c.tensor(tensor), [number], [1], [1])
+    return Tensor(_shaped((), tensor.shaped.element), reshape(c, value, ()))
+
+
+def _blocks(c: Converter, state: _State, count: int) -> list[Lazy]:
+    """The words of `count` blocks in a row, as tensors of one dimension."""
+    words = 4 if state.is_philox else 2
+    results = [_shaped((count,), _WORD)] * words
+
+    def compute(scalars: list[Value]) -> list[Value]:
+        s = c.emitter
+        key, low, high, number = scalars
+        keys = (_low(s, key), _high(s, key))
+        moved, above = _moved(s, low, high, number)
+        if not state.is_philox:
+            return threefry(s, keys, (_low(s, moved), _high(s, moved)))
+        return philox(s, keys, (_low(s, moved), _high(s, moved), _low(s, above), _high(s, above)))
+
+    operands = [state.key, *state.counter, Iota(_shaped((count,), _LONG), 0)]
+    return list(c.map_many(results, operands, compute))
+
+
+def _moved(s: Emitter, low: Value, high: Value, by: Value) -> tuple[Value, Value]:
+    """A counter of two words, moved on."""
+    moved = s.binary("arith.addi", low, by)
+    carry = s.cast("arith.extui", s.cmpi("ult", moved, low), i64)
+    return moved, s.binary("arith.addi", high, carry)
+
+
+def _next_state(c: Converter, given: Lazy, state: _State, blocks: int) -> Lazy:
+    """The state whose counter stands after so many blocks. Where the key is the counter's upper word it stays."""
+    length = given.shaped.shape[0]
+
+    def compute(scalars: list[Value]) -> list[Value]:
+        s = c.emitter
+        old, number, low = scalars
+        by = s.integer(blocks, i64)
+        moved, _ = _moved(s, low, low, by)
+        carry = s.cast("arith.extui", s.cmpi("ult", moved, low), i64)
+        is_low = s.cmpi("eq", number, s.integer(1, i64))
+        above = s.cmpi("eq", number, s.integer(2, i64))
+        step = s.select(is_low, by, s.select(above, carry, s.integer(0, i64)))
+        return [s.binary("arith.addi", old, step)]
+
+    numbers = Iota(_shaped((length,), _LONG), 0)
+    return c.map(given.shaped, [given, numbers, state.counter[0]], compute)
+
+
+def _interleaved(c: Converter, parts: Sequence[Lazy], split: int, shape: Sequence[int]) -> Lazy:
+    """Parts side by side behind dimension `split` of theirs, which is then as long as that of `shape`."""
+    kind = parts[0].shaped.element
+    inner = list(parts[0].shaped.shape)
+    wide = [*inner[: split + 1], len(parts), *inner[split + 1 :]]
+    columns = [reshape(c, c.tensor(part), [*inner[: split + 1], 1, *inner[split + 1 :]]) for part in parts]
+    joined = concatenate(c, columns, split + 1, TensorType(wide, kind.type))
+    merged = [*inner[:split], inner[split] * len(parts), *inner[split + 1 :]]
+    value = reshape(c, joined, merged)
+    if merged[split] != shape[split]:
+        value = extract_slice(c, value, [0] * len(shape), shape, [1] * len(shape))
+    return Tensor(_shaped(shape, kind), value)
+
+
+def _longs(c: Converter, low: Lazy, high: Lazy) -> Lazy:
+    return c.map(_shaped(low.shaped.shape, _LONG), [low, high], lambda words: [_long(c.emitter, *words)])
+
+
+def _threefry_bits(c: Converter, state: _State, shape: tuple[int, ...], width: int) -> tuple[Lazy, int]:
+    """Random words of a shape, and how many blocks they took."""
+    if width == 64:
+        blocks = math.prod(shape)
+        low, high = _blocks(c, state, blocks)
+        whole = _longs(c, low, high)
+        return Tensor(_shaped(shape, _LONG), reshape(c, c.tensor(whole), shape)), blocks
+    # Each block serves two neighbours along the first even dimension, or else along the longest.
+    outer = shape or (1,)
+    split = next((d for d, n in enumerate(outer) if n % 2 == 0), max(range(len(outer)), key=lambda d: outer[d]))
+    half = [*outer[:split], -(-outer[split] // 2), *outer[split + 1 :]]
+    blocks = math.prod(half)
+    words = [
+        Tensor(_shaped(half, _WORD), reshape(c, c.tensor(word), half)) for word in _blocks(c, state, blocks)
+    ]
+    bits = _interleaved(c, words, split, outer)
+    return Tensor(_shaped(shape, _WORD), reshape(c, c.tensor(bits), shape)), blocks
+
+
+def _philox_bits(c: Converter, state: _State, shape: tuple[int, ...], width: int) -> tuple[Lazy, int]:
+    """As `_threefry_bits`; elements take the words one after the other."""
+    count = math.prod(shape)
+    blocks = -(-count * (2 if width == 64 else 1) // 4)
+    words = _blocks(c, state, blocks)
+    if width == 64:
+        words = [_longs(c, words[0], words[1]), _longs(c, words[2], words[3])]
+    bits = _interleaved(c, words, 0, (count,))
+    return Tensor(_shaped(shape, bits.shaped.element), reshape(c, c.tensor(bits), shape)), blocks
+
+
+def _random_bits(c: Converter, state: _State, shape: tuple[int, ...], kind: Element) -> tuple[Lazy, int]:
+    if 0 in shape:
+        return Uniform(_shaped(shape, kind), IntegerAttr(0, kind.type)), 0
+    width = kind.type.width  # type: ignore[attr-defined]
+    bits, blocks = (_philox_bits if state.is_philox else _threefry_bits)(c, state, shape, width)
+    source = bits.shaped.element
+    if source.type is kind.type:
+        return Tensor(_shaped(shape, kind), c.tensor(bits)), blocks
+    return c.map(_shaped(shape, kind), [bits], lambda x: [convert(c.emitter, x[0], source, kind)]), blocks
+
+
+@converts("stablehlo.rng_bit_generator")
+def _rng_bit_generator(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    (given,) = operands
+    algorithm = dialect_attribute(op, "rng_algorithm", "RngAlgorithmAttr").value
+    result = c.shaped(op.results[1])
+    length = given.shaped.shape[0]
+    if given.shaped.element is not _LONG or length not in ((2,) if algorithm == "THREE_FRY" else (2, 3)):
+        raise c.emitter.unsupported(op, f"with a state of type {given.shaped.type}")
+    if not result.element.is_integer or result.element.type.width not in (8, 16, 32, 64):  # type: ignore[attr-defined]
+        raise c.emitter.unsupported(op, f"of {result.element.spelling}")
+    state = _State([_element_of(c, given, number) for number in range(length)], algorithm != "THREE_FRY")
+    bits, blocks = _random_bits(c, state, result.shape, result.element)  # type: ignore[arg-type]
+    return [_next_state(c, given, state, blocks), bits]
+
+
+@converts("stablehlo.rng")
+def _rng(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    """Numbers between bounds, or normal ones. The op has no state, so that each has a key of its own and gives the same
+    numbers in every call of the program."""
+    result = c.result_shaped(op)
+    kind = result.element
+    is_normal = dialect_attribute(op, "rng_distribution", "RngDistributionAttr").value == "NORMAL"
+    if not (kind.kind == FLOAT and kind.spelling in MANTISSA_BITS) and (is_normal or not kind.is_integer):
+        raise c.emitter.unsupported(op, f"of {kind.spelling}")
+    if 0 in result.shape:
+        return [Uniform(result, scalar=c.emitter.zero(kind.type))]
+    c.generators += 1
+    words: list[Lazy] = [Uniform(_shaped((), _LONG), IntegerAttr(n, i64)) for n in (c.generators, 0)]
+    bits, _ = _random_bits(c, _State(words, True), result.shape, _LONG)  # type: ignore[arg-type]
+    parameters = [broadcast(c, operand, result, []) for operand in operands[:2]]
+    number = _normal if is_normal else _float_between if kind.kind == FLOAT else _integer_between
+    return [c.map(result, [bits, *parameters], lambda scalars: [number(c, kind, *scalars)])]
+
+
+def _fraction(s: Emitter, kind: Element, bits: Value, offset: float) -> Value:
+    """A float from 0 up to, not including, 1, of as many bits as its kind has; in steps, the first at `offset`."""
+    width = MANTISSA_BITS[kind.spelling]
+    top = s.binary("arith.shrui", bits, s.integer(64 - width, i64))
+    steps = s.cast("arith.sitofp", top, kind.type)
+    if offset:
+        steps = s.binary("arith.addf", steps, s.float(offset, kind.type))
+    return s.binary("arith.mulf", steps, s.float(2.0**-width, kind.type))
+
+
+def _float_between(c: Converter, kind: Element, bits: Value, low: Value, high: Value) -> Value:
+    s = c.emitter
+    width = s.binary("arith.subf", high, low)
+    return s.binary("arith.addf", low, s.binary("arith.mulf", _fraction(s, kind, bits, 0.0), width))
+
+
+def _integer_between(c: Converter, kind: Element, bits: Value, low: Value, high: Value) -> Value:
+    s = c.emitter
+    start, end = (convert(s, bound, kind, _LONG) for bound in (low, high))
+    span = s.binary("arith.subi", end, start)
+    span = s.select(s.is_zero(span), s.integer(1, i64), span)
+    return convert(s, s.binary("arith.addi", start, s.binary("arith.remui", bits, span)), _LONG, kind)
+
+
+def _normal(c: Converter, kind: Element, bits: Value, mean: Value, deviation: Value) -> Value:
+    """By the inverse of the distribution, in the middle of a step so that it is finite."""
+    s = c.emitter
+    two = s.float(2.0, kind.type)
+    doubled = s.binary("arith.mulf", two, _fraction(s, kind, bits, 0.5))
+    centered = s.binary("arith.subf", doubled, s.float(1.0, kind.type))
+    quantile = c.expand("chlo.erf_inv", [centered], [kind], kind)
+    scaled = s.binary("arith.mulf", quantile, s.float(math.sqrt(2.0), kind.type))
+    return s.binary("arith.addf", mean, s.binary("arith.mulf", scaled, deviation))
