@@ -22,7 +22,7 @@ from .elements import constant_number, element_name, emit_element_op, unsupporte
 from .indexing import Index, LaneScope
 from .loops import BOOL, INDEX, vector
 from .loops import Value as LoopValue
-from .memory import load_at
+from .memory import load_at, load_pair_at
 from .structured import StructuredOp, is_structured, structured
 
 Indices = tuple[Index, ...]
@@ -95,9 +95,7 @@ class Evaluator:
         buffer = context.buffer(source)
         if not is_complex(op.result.type):
             return load_at(self.scope, buffer, linear, mask)
-        linear = indexing.scale(linear, 2, builder)
-        after = indexing.add(linear, indexing.constant(1), builder)
-        return Complex(load_at(self.scope, buffer, linear, mask), load_at(self.scope, buffer, after, mask))
+        return Complex(*load_pair_at(self.scope, buffer, indexing.scale(linear, 2, builder), mask))
 
     def _sliced(self, indices: Indices, offsets, sizes, steps, shape) -> list[Index]:
         """The source index of a slice's element."""

@@ -38,6 +38,12 @@ def load_at(scope: LaneScope, buffer: Buffer, index: Index, mask: Value | None) 
     return builder.gather(buffer, _vector_index(scope, where), where.offset, both)
 
 
+def load_pair_at(scope: LaneScope, buffer: Buffer, index: Index, mask: Value | None) -> tuple[Value, Value]:
+    """What lies at `index` and after it, in every lane."""
+    after = indexing.add(index, indexing.constant(1), scope.builder)
+    return load_at(scope, buffer, index, mask), load_at(scope, buffer, after, mask)
+
+
 def _uniform_load(scope: LaneScope, buffer: Buffer, where: Resolved, mask: Value | None) -> Value:
     builder = scope.builder
     if mask is None:

@@ -98,7 +98,7 @@ class Placement:
         """Where the reductions behind it have their results; for dims of which they say nothing, those of the domain in
         order. A dim of one element is at 0."""
         self._places = {}
-        known = self._places_of(store.value)
+        known = self._distinct(self._places_of(store.value), store)
         left = [sym for sym in self.syms if sym not in syms_of([index for index in known if index is not None])]
         indices = []
         for index, size in zip(known, store.shape, strict=True):
@@ -108,6 +108,19 @@ class Placement:
                 index = of(self._next_dim(left, size, store))
             indices.append(index)
         return tuple(indices)
+
+    @staticmethod
+    def _distinct(places: Sequence[Index | None], store: ResultStore) -> list[Index | None]:
+        """The places that can be those of a result: each of its dims is along another dim of the domain, as large as
+        itself. An operand that is read twice, as `x[:, None] - x[None, :]` does, tells the same one for both."""
+        taken: set[Sym] = set()
+        distinct: list[Index | None] = []
+        for index, size in zip(places, store.shape, strict=True):
+            syms = set() if index is None else syms_of([index])
+            fits = all(same_extent(sym.extent, size) for sym in syms) if syms else size == 1
+            distinct.append(index if fits and not syms & taken else None)
+            taken |= syms
+        return distinct
 
     def _next_dim(self, left: list[Sym], size: Dim, store: ResultStore) -> Sym:
         sym = next((sym for sym in left if same_extent(sym.extent, size)), None)

@@ -1,17 +1,20 @@
 """Where a dispatch's results go.
 
 Enters: a dispatch.tensor.store op. Leaves: a `Target`-free view of it: which value to evaluate at which index, and
-the element of the binding that receives it.
+the element of the binding that receives it. Elements of less than a byte are widened on their way to memory, so what
+the program computes is the value before that.
 """
 
 from __future__ import annotations
 
 from ..ir.core import Operation, Value
+from ..ir.types import element_type_of
 from . import indexing
-from .complex_values import Complex, Element
+from .complex_values import Complex, Element, is_complex
 from .dispatch import DispatchGraph, KernelContext, kept_dims, mixed_sizes
+from .elements import element_name
 from .indexing import Dim, Index, LaneScope
-from .memory import store_at, store_pair_at
+from .memory import load_at, load_pair_at, store_at, store_pair_at
 
 _RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 
@@ -24,7 +27,7 @@ class ResultStore:
         self.op = op
         self.context = context
         graph: DispatchGraph = context.graph
-        self.value: Value = graph.stored_value(op)
+        self.value: Value = before_widening(graph.stored_value(op))
         binding = graph.stored_binding(op)
         self.buffer = context.buffer(binding.value)
         full = context.shape(binding.value)
@@ -56,8 +59,39 @@ class ResultStore:
         if value.__class__ is Complex:
             store_pair_at(scope, self.buffer, indexing.scale(address, 2, self.context.builder), value.re, value.im)
         else:
+            if value.type.elem != self.buffer.elem:
+                value = self.context.builder.op("arith.extui", (value,), value.type.with_elem(self.buffer.elem))
             store_at(scope, self.buffer, address, value)
+
+    def load(self, scope: LaneScope, indices: tuple[Index, ...]) -> Element:
+        """What was stored at an index, or lay there before."""
+        address = self.address(indices)
+        if is_complex(self.value.type):
+            return Complex(*load_pair_at(scope, self.buffer, indexing.scale(address, 2, self.context.builder), None))
+        value = load_at(scope, self.buffer, address, None)
+        elem = element_name(self.value.type)
+        if elem == self.buffer.elem:
+            return value
+        return self.context.builder.op("arith.trunci", (value,), value.type.with_elem(elem))
 
 
 def result_stores(context: KernelContext) -> list[ResultStore]:
     return [ResultStore(op, context) for op in context.graph.stores]
+
+
+def before_widening(value: Value) -> Value:
+    """The tensor whose elements are widened to bytes for memory."""
+    return _source_of(value, "arith.extui")
+
+
+def before_narrowing(value: Value) -> Value:
+    """The tensor of bytes from memory whose elements are narrowed to what the program computes with."""
+    return _source_of(value, "arith.trunci")
+
+
+def _source_of(value: Value, cast: str) -> Value:
+    op = value.defining_op
+    if op is None or op.name != cast:
+        return value
+    bits = [getattr(element_type_of(v.type), "width", 8) for v in (op.operands[0], value)]
+    return op.operands[0] if max(bits) == 8 and min(bits) < 8 else value

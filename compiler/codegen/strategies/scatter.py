@@ -16,10 +16,9 @@ from ..dispatch import LOAD, DispatchGraph, KernelContext
 from ..evaluate import Evaluator
 from ..indexing import Dim, Index, LaneScope, Sym, of
 from ..loops import BOOL, INDEX, KernelBuilder, Value
-from ..memory import load_at
 from ..nest import loop_nest, tile_ranges, vector_loop, whole
 from ..plan import Plan, count_factors
-from ..stores import ResultStore, result_stores
+from ..stores import ResultStore, before_narrowing, result_stores
 from ..survey import survey
 from ..target import Target
 
@@ -97,7 +96,7 @@ class _ScatterKernel:
 
     def _in_place(self) -> bool:
         """Whether the original is loaded whole from where the result goes."""
-        source = self.op.original.defining_op
+        source = before_narrowing(self.op.original).defining_op
         if source is None or source.name != LOAD:
             return False
         binding = source.operands[0]
@@ -167,7 +166,7 @@ class _ScatterKernel:
         body = self.op.region.blocks[0]
         values = {body.arguments[0]: update}
         if body.arguments[1].has_uses:
-            values[body.arguments[1]] = load_at(scope, self.store.buffer, self.store.address(tuple(target)), None)
+            values[body.arguments[1]] = self.store.load(scope, tuple(target))
         (result,) = evaluator.run_body(body, values, [], None)
         self.store.store(scope, tuple(target), result)
 

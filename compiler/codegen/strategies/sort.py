@@ -15,7 +15,6 @@ from ..elements import element_name
 from ..evaluate import Evaluator
 from ..indexing import Lanes, LaneScope, Sym, of
 from ..loops import BOOL, INDEX, Buffer, KernelBuilder, Value, storage_bytes
-from ..memory import load_at, store_at
 from ..nest import loop_nest, tile_ranges
 from ..plan import Plan, count_factors
 from ..stores import ResultStore, result_stores
@@ -89,15 +88,12 @@ class _SortKernel:
 
     def _load(self, scope: LaneScope, position: Value | int) -> list[Value]:
         inner = self._at(scope, position)
-        return [
-            load_at(inner, self.stores[k].buffer, self.stores[k].address(self.point), None)
-            for k in range(len(self.stores))
-        ]
+        return [self.stores[k].load(inner, self.point) for k in range(len(self.stores))]
 
     def _store(self, scope: LaneScope, position: Value | int, values: list[Value]) -> None:
         inner = self._at(scope, position)
         for k, value in enumerate(values):
-            store_at(inner, self.stores[k].buffer, self.stores[k].address(self.point), value)
+            self.stores[k].store(inner, self.point, value)
 
     def _before(self, scope: LaneScope, x: list[Value], y: list[Value]) -> Value:
         """Whether x comes before y."""

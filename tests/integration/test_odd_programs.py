@@ -1,0 +1,57 @@
+"""Programs that chains of random ops were wrong in, one for each kind of fault, beside jax.jit or NumPy."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pyiree
+import pytest
+from jax import lax
+
+
+def same_as_jax(function, *arguments, rtol=0.0):
+    """Runs a function with both compilers; every result has the same bits, or is as close as `rtol`."""
+    ours = jax.tree.leaves(pyiree.jit(function)(*arguments))
+    theirs = jax.tree.leaves(jax.jit(function)(*arguments))
+    assert len(ours) == len(theirs)
+    for mine, other in zip(ours, theirs):
+        other = np.asarray(other)
+        assert (mine.shape, mine.dtype) == (other.shape, other.dtype)
+        np.testing.assert_allclose(mine, other, rtol=rtol, atol=0, equal_nan=True)
+
+
+RAMP = (np.arange(31) * 0.5 - 10).astype(np.float32)
+FLAGS = np.arange(66).reshape(6, 11) % 3 == 0
+COMPLEX = (np.arange(6) + 1j * np.arange(6)[::-1]).astype(np.complex64)
+
+
+def test_an_operand_read_along_both_dims_beside_a_larger_result():
+    def differences(x, y):
+        less = y[None, :] < x[:, None]
+        return x[:, None] - x[None, :], less, ~less
+
+    same_as_jax(differences, RAMP, 2 * RAMP)
+
+
+def test_sorts_of_booleans():
+    same_as_jax(lambda x: (jnp.sort(x), jnp.argsort(x, axis=0), jnp.sort(x, descending=True)), FLAGS)
+
+
+def test_sorts_of_four_bit_integers():
+    numbers = np.arange(-8, 8, dtype=np.int8)
+    mixed = np.ascontiguousarray(numbers.reshape(4, 4).T.ravel())
+    ours = pyiree.jit(lambda x: jnp.sort(x.astype(jnp.int4)).astype(jnp.int8))(mixed)
+    np.testing.assert_array_equal(ours, numbers)
+
+
+@pytest.mark.parametrize("mode", ["drop", "clip"])
+def test_scatters_of_booleans(mode):
+    places = np.array([3, 0, 3, 99, -1], np.int32)
+    same_as_jax(
+        lambda x, i: (x.at[i].set(True, mode=mode), x.at[i].max(x[0], mode=mode), x.at[i].min(x[1], mode=mode)),
+        FLAGS, places,
+    )  # fmt: skip
+
+
+def test_scatters_of_complex_numbers():
+    places = np.array([1, 1, 9, 3], np.int32)
+    same_as_jax(lambda x, i: (x.at[i].add(x[:4]), x.at[i].multiply(2j)), COMPLEX, places)
