@@ -16,26 +16,39 @@ from collections.abc import Iterable
 from pyiree.compiler.ir import registry
 from pyiree.compiler.ir.core import Operation
 from pyiree.compiler.ir.dce import erase_unreachable_blocks
-from pyiree.compiler.ir.passes import PassContext, register_pass
+from pyiree.compiler.ir.passes import PassContext, functions_of, register_pass
 from pyiree.compiler.ir.rewrite import PatternSet, RewritePattern, apply_patterns_greedily
 
 
 @register_pass("canonicalize", on=None)
-def canonicalize(op: Operation, context: PassContext) -> None:
-    """Folds and rewrites inside `op`."""
-    _drop_unreachable(op)
-    apply_patterns_greedily(op, _pattern_set(op))
+class Canonicalize:
+    """Folds and rewrites inside an op; with `dialect`, inside of its functions of that dialect only."""
+
+    dialect: str = ""
+
+    def run(self, op: Operation, context: PassContext) -> None:
+        """Canonicalizes what the options say."""
+        for root in functions_of(op, self.dialect):
+            canonicalize(root, context)
+
+
+def canonicalize(root: Operation, context: PassContext) -> None:
+    """Folds and rewrites inside `root`."""
+    _drop_unreachable(root)
+    apply_patterns_greedily(root, _pattern_set(root))
     # A block that is gone may leave another with a single way in.
-    while _drop_unreachable(op):
-        apply_patterns_greedily(op, _pattern_set(op))
+    while _drop_unreachable(root):
+        apply_patterns_greedily(root, _pattern_set(root))
 
 
 def _drop_unreachable(op: Operation) -> bool:
     found = False
-    for nested in (op, *op.nested_ops()):
-        for region in nested.regions:
-            if len(region.blocks) > 1:
-                found = erase_unreachable_blocks(region) or found
+    for region in op.regions:
+        if len(region.blocks) > 1:
+            found = erase_unreachable_blocks(region) or found
+        for nested in region.ops:
+            if nested.regions:
+                found = _drop_unreachable(nested) or found
     return found
 
 
@@ -44,9 +57,9 @@ _pattern_sets: dict[tuple[int, frozenset[str]], PatternSet] = {}
 
 
 def _pattern_set(root: Operation) -> PatternSet:
-    """The patterns of all op classes of the dialects that occur in `root`."""
+    """The patterns of all op classes of the dialects that occur in `root`, and of arith, whose ops others make."""
     names = {op.name for op in root.nested_ops()}
-    dialects = frozenset([name.partition(".")[0] for name in (root.name, *names)])
+    dialects = frozenset(["arith", *[name.partition(".")[0] for name in (root.name, *names)]])
     key = (registry.operation_count(), dialects)
     found = _pattern_sets.get(key)
     if found is None:

@@ -16,15 +16,26 @@ from pyiree.compiler.ir.core import Block, Operation, Region
 from pyiree.compiler.ir.dominance import Dominance, reverse_post_order
 from pyiree.compiler.ir.effects import is_dead, is_pure
 from pyiree.compiler.ir.equivalence import _Comparison
-from pyiree.compiler.ir.passes import PassContext, register_pass
+from pyiree.compiler.ir.passes import PassContext, functions_of, register_pass
 from pyiree.compiler.ir.traits import Commutative, GraphRegion, IsolatedFromAbove
 
 
 @register_pass("cse", on=None)
-def cse(op: Operation, context: PassContext) -> None:
-    """Merges equal pure ops inside `op`."""
+class Cse:
+    """Merges equal pure ops inside an op; with `dialect`, inside of its functions of that dialect only."""
+
+    dialect: str = ""
+
+    def run(self, op: Operation, context: PassContext) -> None:
+        """Merges where the options say."""
+        for root in functions_of(op, self.dialect):
+            cse(root, context)
+
+
+def cse(root: Operation, context: PassContext) -> None:
+    """Merges equal pure ops inside `root`."""
     dominance = Dominance()
-    for region in op.regions:
+    for region in root.regions:
         _region(region, _Known(), dominance)
 
 

@@ -1,6 +1,7 @@
 """Structural equality of IR: the same ops in the same order with the same attributes, types and connections.
 
-What enters: two ops. What leaves: True, or False; locations are not compared.
+What enters: ops. What leaves: for two of them True, or False; for one a key that equal ones share. Locations play no
+part.
 """
 
 from __future__ import annotations
@@ -56,3 +57,41 @@ class _Comparison:
             if len(a) != len(b) or not all(self.ops(x, y) for x, y in zip(a.ops, b.ops)):
                 return False
         return True
+
+
+def structural_key(op: Operation, without: tuple[str, ...] = ()) -> tuple:
+    """What ops have in common that print the same, names and locations aside; the attributes of `op` itself that
+    `without` names are left out. Values from outside count as themselves."""
+    parts: list[Any] = []
+    _append_key(op, parts, {}, without)
+    return tuple(parts)
+
+
+def _append_key(op: Operation, parts: list[Any], numbers: dict[Any, int], without: tuple[str, ...]) -> None:
+    properties, attributes = op.properties, op.attributes
+    if without:
+        properties = {k: v for k, v in properties.items() if k not in without}
+        attributes = {k: v for k, v in attributes.items() if k not in without}
+    parts += (
+        op.name,
+        tuple([numbers.get(v, v) for v in op._operands]),
+        tuple([r.type for r in op._results]),
+        frozenset(properties.items()) if properties else None,
+        frozenset(attributes.items()) if attributes else None,
+        op.operand_segments or None,
+        op.result_segments or None,
+        tuple([numbers.setdefault(b, len(numbers)) for b in op._successors]),
+        len(op.regions),
+    )
+    for result in op._results:
+        numbers[result] = len(numbers)
+    for region in op.regions:
+        parts.append(len(region.blocks))
+        for block in region.blocks:
+            parts.append(numbers.setdefault(block, len(numbers)))
+            parts.append(block.argument_types)
+            for argument in block.arguments:
+                numbers[argument] = len(numbers)
+            parts.append(len(block))
+            for inner in block.ops:
+                _append_key(inner, parts, numbers, ())

@@ -21,6 +21,8 @@ from pyiree.compiler.ir.core import Operation
 from pyiree.compiler.ir.diagnostics import PassError
 from pyiree.compiler.ir.instrumentation import Instrumentation
 from pyiree.compiler.ir.pipeline_text import PassStep, Pipeline, parse_pipeline
+from pyiree.compiler.ir.registry import lookup_operation
+from pyiree.compiler.ir.traits import IsolatedFromAbove, SymbolTable
 from pyiree.compiler.ir.verifier import verify
 
 _passes: dict[str, PassInfo] = {}
@@ -253,15 +255,32 @@ def _targets(op: Operation, anchors: tuple[str, ...], info: PassInfo) -> list[Op
 
 def _nested(parent: Operation, names: tuple[str, ...]) -> list[Operation]:
     """Ops of these names inside another, not those inside each other."""
+    classes = [lookup_operation(name) for name in names]
+    # What is closed off itself, as functions are, is not inside of a function.
+    closed = all(cls is not None and IsolatedFromAbove in cls.traits for cls in classes)  # type: ignore[attr-defined]
     found: list[Operation] = []
-    stack = [op for region in reversed(parent.regions) for op in reversed(list(region.ops))]
-    while stack:
-        op = stack.pop()
-        if op.name in names:
-            found.append(op)
-        else:
-            stack.extend(nested for region in reversed(op.regions) for nested in reversed(list(region.ops)))
+    _collect(parent, frozenset(names), closed, found)
     return found
+
+
+def _collect(parent: Operation, names: frozenset[str], closed: bool, found: list[Operation]) -> None:
+    for region in parent.regions:
+        for block in region.blocks:
+            op = block.first_op
+            while op is not None:
+                if op.name in names:
+                    found.append(op)
+                elif op.regions and not (closed and IsolatedFromAbove in op.traits and SymbolTable not in op.traits):
+                    _collect(op, names, closed, found)
+                op = op.next_op
+
+
+def functions_of(op: Operation, dialect: str) -> list[Operation]:
+    """The ops of a dialect that stand in the body of `op` and have a body themselves; all of `op` if it is empty."""
+    if not dialect:
+        return [op]
+    prefix = f"{dialect}."
+    return [inner for region in op.regions for inner in region.ops if inner.regions and inner.name.startswith(prefix)]
 
 
 def run_passes(op: Operation, pipeline: str, context: PassContext | None = None) -> None:

@@ -4,6 +4,9 @@ Two kinds of IREE's passes have no place here: transients never live in storage 
 in it; and dispatches are not specialized by tables of their constants, which kernels read more slowly than numbers.
 """
 
+#: Only the host program changes in between most of the passes; what is in executables is cleaned up where it changes.
+HOST_CANONICALIZE, HOST_CSE = "canonicalize{dialect=util}", "cse{dialect=util}"
+
 #: From the flow dialect to execution regions at the async level.
 ASYNC_PASSES = (
     # Tensors become resources with sizes; every op knows its device.
@@ -12,8 +15,8 @@ ASYNC_PASSES = (
     # One initializer, so that all constants are packed together.
     "iree-util-combine-initializers",
     # Equal sizes become one value, so that later passes see that they are equal.
-    "cse",
-    "canonicalize",
+    HOST_CSE,
+    HOST_CANONICALIZE,
     # Bytes instead of elements, on both sides of a dispatch.
     "iree-stream-encode-host-tensors",
     "iree-stream-encode-device-tensors",
@@ -26,7 +29,7 @@ ASYNC_PASSES = (
     "iree-stream-emplace-allocations",
     # Every resource has a lifetime.
     "iree-stream-refine-usage",
-    "canonicalize",
+    HOST_CANONICALIZE,
     "iree-stream-verify-async-access-ranges",
     # The device's work in regions, concurrent where nothing is in the way; waits on the device.
     "iree-stream-schedule-execution",
@@ -34,8 +37,8 @@ ASYNC_PASSES = (
     "iree-stream-sync-initializers",
     "iree-stream-propagate-timepoints",
     "iree-stream-materialize-builtins",
-    "canonicalize",
-    "cse",
+    HOST_CANONICALIZE,
+    HOST_CSE,
     "iree-stream-verify-lowering-to-async",
 )
 
@@ -47,8 +50,8 @@ CMD_PASSES = (
     "iree-stream-layout-slices",
     # Views become offsets, so that a region captures each piece of memory once.
     "iree-util-propagate-subranges",
-    "canonicalize",
-    "cse",
+    HOST_CANONICALIZE,
+    HOST_CSE,
     # Loops allocate once, in front.
     "pyiree-stream-hoist-loop-allocations",
     # Memory is given back after its last use, and taken again.
@@ -57,11 +60,11 @@ CMD_PASSES = (
     "iree-stream-reuse-allocations",
     # From here on the host program is blocks and branches.
     "iree-stream-convert-scf-to-cf",
-    "canonicalize",
+    HOST_CANONICALIZE,
     # Waits that say nothing go.
     "iree-stream-elide-timepoints",
-    "canonicalize",
-    "cse",
+    HOST_CANONICALIZE,
+    HOST_CSE,
     # Dispatch functions take few bindings, know what they can know, and take words of 32 bits.
     "iree-stream-fuse-dispatch-bindings",
     "iree-stream-annotate-dispatch-arguments",
