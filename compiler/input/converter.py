@@ -14,7 +14,7 @@ from pyiree.compiler.input import jaxlib_mlir
 from pyiree.compiler.input.complex_scalars import COMPLEX_LOWERINGS, EXPANDED_COMPLEX, convert_complex
 from pyiree.compiler.input.elements import BOOLEAN, COMPLEX, FLOAT, SIGNED, Element, element
 from pyiree.compiler.input.emitter import PARALLEL, Emitter, identity_map, projection
-from pyiree.compiler.input.import_mlir import Shaped, SourceReader, read_constant, splat_of
+from pyiree.compiler.input.import_mlir import PlacedReader, Shaped, SourceReader, read_constant, splat_of
 from pyiree.compiler.input.imports import Imports
 from pyiree.compiler.input.scalars import SCALAR_LOWERINGS
 from pyiree.compiler.input.values import Iota, Lazy, Tensor, Uniform, View
@@ -144,6 +144,15 @@ class Converter:
             self._scope[parameter] = argument
         results = self.convert_block(block)
         self._scope = outer
+        return results
+
+    def write_out(self, text: str, arguments: Sequence[Lazy]) -> list[Lazy]:
+        """Converts a function given as StableHLO text here; all of its ops stand where the op stands that it is for."""
+        reader, caller = self.reader, self._caller
+        self.reader, self._caller = PlacedReader(self.emitter.location), None
+        module = jaxlib_mlir.load_module(text)
+        results = self.inline(module.body.operations[0], arguments)
+        self.reader, self._caller = reader, caller
         return results
 
     # Types.

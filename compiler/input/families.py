@@ -20,6 +20,7 @@ FAMILIES = (
     "select_and_scatter",
     "shapes",
     "sorting",
+    "triangular",
     "windows",
 )
 

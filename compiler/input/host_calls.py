@@ -35,6 +35,7 @@ from pyiree.runtime.vmfb.host_calls import (
     ORDERED_CALLBACK,
 )
 
+
 def _convert_lapack(c: Converter, op: Any, operands: list[Lazy], name: str) -> Sequence[Lazy]:
     routine = LAPACK_ROUTINES[name]
     given = _attributes(op)

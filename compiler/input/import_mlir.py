@@ -85,6 +85,17 @@ class SourceReader:
         return UNKNOWN
 
 
+class PlacedReader(SourceReader):
+    """Reads a module that the compiler wrote, all of it at one place of the user's program."""
+
+    def __init__(self, place: Location) -> None:
+        super().__init__()
+        self._place = place
+
+    def location(self, location: Any) -> Location:
+        return self._place
+
+
 def read_constant(op: Any, shaped: Shaped) -> tuple[Attribute | None, np.ndarray | None]:
     """The value of a `stablehlo.constant`: (scalar attribute of a splat, None) or (None, array).
 

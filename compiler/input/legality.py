@@ -16,10 +16,7 @@ from pyiree.compiler.input.import_mlir import SourceReader
 #: What to do about ops that have no conversion.
 ADVICE = {
     "stablehlo.custom_call": "call it outside of the compiled function",
-    "stablehlo.rng_bit_generator": "use JAX's default threefry keys (jax.random.key(seed))",
     "stablehlo.rng": "use jax.random",
-    "stablehlo.cholesky": "factorize outside of the compiled function",
-    "stablehlo.triangular_solve": "solve outside of the compiled function",
     "stablehlo.dynamic_reshape": "give the function concrete shapes",
     "stablehlo.dynamic_broadcast_in_dim": "give the function concrete shapes",
     "stablehlo.dynamic_iota": "give the function concrete shapes",
