@@ -22,8 +22,8 @@ from ..stages import Reduction
 from ..structured import StructuredOp, dim_of
 from ..target import Target
 from . import reduction
-from .matmul import build_matmul
-from .matmul_shape import matmul_shape
+from .matmul.build import build_matmul
+from .matmul.shape import matmul_shape
 
 
 def is_product(view: StructuredOp) -> bool:

@@ -7,11 +7,11 @@ loop takes: one product, or two neighbours along the summed dim, held together i
 
 from __future__ import annotations
 
-from ..evaluate import Evaluator
-from ..indexing import Dim, Lanes, LaneScope
-from ..loops import BOOL, KernelBuilder, Value, vector
-from ..row_kernel import RowKernel
-from .matmul_shape import Factor, MatmulShape
+from ...evaluate import Evaluator
+from ...indexing import Dim, Lanes, LaneScope
+from ...loops import BOOL, KernelBuilder, Value, vector
+from ...row_kernel import RowKernel
+from .shape import Factor, MatmulShape
 
 # Vectors of fewer lanes have no instruction that multiplies pairs.
 _LEAST_LANES = 4

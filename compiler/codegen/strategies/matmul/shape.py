@@ -10,22 +10,23 @@ other factor has is the rows. What is left, batch dims among it, is `outer`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...ir.affine import AffineDim
-from ...ir.core import BlockArgument, Value
-from ..configure import Band, bands_of
-from ..elements import element_name
-from ..evaluate import Evaluator
-from ..indexing import Sym
-from ..loops import Value as LoopValue
-from ..placement import syms_of
-from ..reducers import DotReducer, reducers_of
-from ..row_kernel import RowKernel
-from ..stages import Reduction
-from ..structured import StructuredOp
-from ..survey import Access, survey
+from ....ir.affine import AffineDim
+from ....ir.core import BlockArgument, Value
+from ...configure import Band, bands_of
+from ...elements import element_name
+from ...evaluate import Evaluator
+from ...indexing import Sym
+from ...loops import Value as LoopValue
+from ...placement import syms_of
+from ...reducers import DotReducer, reducers_of
+from ...row_kernel import RowKernel
+from ...stages import Reduction
+from ...structured import StructuredOp
+from ...survey import Access, survey
 
 # With fewer products in a run, the loops around it would show.
 _LEAST_PRODUCTS = 16
@@ -115,6 +116,14 @@ class MatmulShape:
     outer_products: list[Band]
     row_factor: Factor
     column_factor: Factor
+
+    @property
+    def product_count(self) -> int:
+        """How many products each element of the result sums up."""
+        return math.prod([band.extent for band in (self.products, *self.outer_products)])
+
+    def row_count(self, kernel: RowKernel) -> int:
+        return 1 if self.rows is None else kernel.row_bands[self.rows].extent
 
     def rows_are_transposed(self, kernel: RowKernel) -> bool:
         """Whether the row factor is contiguous across its rows rather than along them."""

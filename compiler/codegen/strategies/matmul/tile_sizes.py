@@ -1,0 +1,184 @@
+"""How a matrix product is cut: register tile, blocks for the caches, workgroups.
+
+Enters: a `MatmulShape` and the target. Leaves: `TileSizes`. Everything comes from the problem's size and the target's
+registers and caches, so results do not depend on how many workers there are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ... import configure
+from ...configure import Tiles
+from ...loops import MAX_LOCAL_BYTES, storage_bytes
+from ...row_kernel import RowKernel
+from .elements import Elements, Singles, elements_of
+from .shape import MatmulShape
+from .sums import epilogue_cost, result_for_sums
+from .workload import even_part, wanted_nanoseconds
+
+# A vector of products, with its share of everything around it.
+_NANOSECONDS_PER_STEP = 0.3
+# Vectors of columns that a workgroup has at most.
+_BLOCK_VECTORS = 8
+# Products that are summed in one go where a factor is packed.
+_MOST_DEPTH = 384
+_ROWS_TO_CONVERT = 24
+# What one block of columns may take of the second-level cache when it is read in place.
+_SHARE_OF_L2 = 0.45
+# Ways of a cache: lines that fall into the same set.
+_WAYS = 8
+# Strips of rows that are packed together where they lie side by side.
+_PACKED_STRIPS = 4
+# Rows whose sums a workgroup keeps in local memory, where no result can hold them.
+_KEPT_ROWS = 96
+# Below this many rows each packed element is used too seldom.
+_ROWS_TO_PACK = 64
+# Ops after the product that are written out for every accumulator; more are done in a loop over the sums.
+_INLINE_OPS = 2.0
+
+
+@dataclass
+class TileSizes:
+    height: int
+    """Rows of a register tile."""
+    width: int
+    """Vectors of a register tile."""
+    depth: int
+    """Products that are summed before the sums leave the registers."""
+    elements: Elements
+    tiles: Tiles
+    """Workgroups, for the kernel's row bands."""
+    column_vectors: int
+    """Vectors of columns of a workgroup, whole panels."""
+    kept_rows: int
+    """Rows of a workgroup where sums are kept in local memory."""
+    packs_columns: bool
+    packs_rows: bool
+    packed_rows: int
+    """Rows that are packed together, if any are."""
+    keeps_sums: bool
+    """Whether sums leave the registers before they are results."""
+    finishes_in_loop: bool
+    """Whether what follows the product is done in a loop over sums that have been stored."""
+    prefetches_rows: bool
+    """Whether rows that are read in place lie across lines of memory."""
+
+
+def choose_sizes(kernel: RowKernel, shape: MatmulShape, lanes: int) -> TileSizes:
+    """All sizes of a kernel."""
+    bands = kernel.row_bands
+    rows = shape.row_count(kernel)
+    columns, products = bands[shape.columns].extent, shape.products.extent
+    element = storage_bytes(shape.reducer.state_elem)
+    vectors = math.ceil(columns / lanes)
+    width = min(2, vectors)
+    height = _height(kernel, rows, width)
+    in_result = result_for_sums(kernel, shape) is not None
+    in_loop = epilogue_cost(kernel, shape) > _INLINE_OPS
+    block_columns = min(columns, _BLOCK_VECTORS * lanes)
+    packs_columns = _packs_columns(kernel, shape, rows, block_columns, element)
+    packs_rows = not shape.row_factor.is_plain
+    elements: Elements = Singles(kernel, shape)
+    if packs_columns and packs_rows:
+        elements = elements_of(kernel, shape, lanes)
+    packed_rows = height * (_PACKED_STRIPS if shape.rows_are_transposed(kernel) else 1)
+
+    nanoseconds = rows * vectors * shape.product_count * _NANOSECONDS_PER_STEP
+    wanted = wanted_nanoseconds(kernel, shape, nanoseconds)
+    sizes = [0] * len(bands)
+    tile_rows, tile_vectors = rows, vectors
+    if nanoseconds > wanted * 1.5:
+        for k in shape.outer:
+            sizes[k] = 1
+        count = math.ceil(vectors / _BLOCK_VECTORS)
+        tile_vectors = math.ceil(math.ceil(vectors / count) / width) * width
+        pieces = round(nanoseconds * tile_vectors / vectors / wanted)
+        if pieces > 1:
+            tile_rows = math.ceil(math.ceil(rows / pieces) / height) * height
+    else:
+        outer = configure.tile_bands([bands[k] for k in shape.outer], nanoseconds, [1] * len(shape.outer), wanted)
+        for k, size in zip(shape.outer, outer.sizes, strict=True):
+            sizes[k] = size
+    splits = packs_columns or packs_rows or bool(shape.outer_products)
+    kept_in_local = not in_result and (in_loop or splits)
+    if packs_columns or kept_in_local:
+        tile_vectors = min(tile_vectors, _BLOCK_VECTORS)
+    tile_vectors = math.ceil(tile_vectors / width) * width
+    if kept_in_local and tile_rows > _KEPT_ROWS:
+        tile_rows = math.ceil(_KEPT_ROWS / height) * height
+    if tile_vectors * lanes < columns:
+        sizes[shape.columns] = tile_vectors * lanes
+    if tile_rows < rows:
+        sizes[shape.rows] = tile_rows
+    depth = products
+    if packs_columns or packs_rows:
+        room = MAX_LOCAL_BYTES // element - 64 * packed_rows
+        room -= tile_rows * tile_vectors * lanes if kept_in_local else 0
+        packed_width = math.ceil(packed_rows / lanes) * lanes
+        a_product = tile_vectors * lanes * packs_columns + packed_width * packs_rows
+        unit = elements.unit
+        depth = even_part(products, unit * max(lanes, min(room // a_product, _MOST_DEPTH)), unit * lanes)
+    prefetches = not packs_rows and _prefetches_rows(kernel, shape, tile_vectors, depth)
+    keeps_sums = in_loop or depth < products or bool(shape.outer_products)
+    return TileSizes(
+        height=height,
+        width=width,
+        depth=depth,
+        elements=elements,
+        tiles=Tiles(sizes),
+        column_vectors=tile_vectors,
+        kept_rows=tile_rows,
+        packs_columns=packs_columns,
+        packs_rows=packs_rows,
+        packed_rows=packed_rows,
+        keeps_sums=keeps_sums,
+        finishes_in_loop=in_loop,
+        prefetches_rows=prefetches,
+    )
+
+
+def _height(kernel: RowKernel, rows: int, width: int) -> int:
+    """Rows of a register tile: accumulators, the panel's vectors and one broadcast fit the registers, and the last tile
+    is as full as may be. A power of two of bytes between rows puts all of them into one set of the first-level cache:
+    there may be as many rows as it has ways."""
+    most = min((kernel.target.vector_registers - width - 1) // width, _WAYS)
+    if rows <= most:
+        return rows
+    least = max(1, most * 3 // 4)
+    return min(range(most, least - 1, -1), key=lambda h: math.ceil(rows / h) * (h + 0.5))
+
+
+def _packs_columns(kernel: RowKernel, shape: MatmulShape, rows: int, columns: int, element: int) -> bool:
+    """Whether the columns' factor is packed: if it has to be computed or turned round, or is used often enough and
+    would not stay in the second-level cache where it is."""
+    factor, band, target = shape.column_factor, kernel.row_bands[shape.columns], kernel.target
+    if factor.step(band) != 1:
+        return True
+    if rows < (_ROWS_TO_PACK if factor.is_plain else _ROWS_TO_CONVERT):
+        return False
+    if not factor.is_plain:
+        return True
+    products = shape.products.extent
+    step = factor.step(shape.products)
+    evicted = step is None or _collide(step * element, products, target.l2_bytes)
+    return evicted or products * columns * element > _SHARE_OF_L2 * target.l2_bytes
+
+
+def _prefetches_rows(kernel: RowKernel, shape: MatmulShape, vectors: int, depth: int) -> bool:
+    """Whether rows that are read in place are asked for early: if they lie across lines of memory, which no processor
+    foresees, or if they are gone through quickly."""
+    if shape.rows is None:
+        return False
+    step = shape.row_factor.step(kernel.row_bands[shape.rows])
+    if shape.row_factor.step(shape.products) == 1:
+        return step == shape.products.extent <= depth and vectors <= _BLOCK_VECTORS
+    return step == 1
+
+
+def _collide(step: int, count: int, cache_bytes: int) -> bool:
+    """Whether `count` lines, `step` bytes apart, are more than the ways of the sets that they fall into."""
+    span = cache_bytes // _WAYS
+    sets = min(span // math.gcd(abs(step), span), span // 64)
+    return step != 0 and count > sets * _WAYS
