@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from pyiree.compiler.input.elements import BOOLEAN, COMPLEX, Element, element
+from pyiree.compiler.input.elements import COMPLEX, Element, element
 from pyiree.compiler.input.jaxlib_mlir import dialect_attribute
 from pyiree.compiler.input.scalars import convert
 from pyiree.compiler.ir.types import ComplexType
@@ -216,11 +216,6 @@ def convert_complex(c: Converter, x: Value, source: Element, target: Element) ->
         wanted = element(str(target.type.element_type))  # type: ignore[attr-defined]
         re, im = [convert(emitter, p, part, wanted) for p in (parts.re, parts.im)]
         return Parts(c, re, im).value()
-    if target.kind == BOOLEAN:
-        zero = emitter.zero(parts.re.type)
-        return emitter.binary(
-            "arith.ori", emitter.cmpf("une", parts.re, zero), emitter.cmpf("une", parts.im, zero)
-        )
     return convert(emitter, parts.re, part, target)
 
 
