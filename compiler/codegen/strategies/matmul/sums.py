@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...complex_values import Element
+from ...complex_values import Element, all_parts
 from ...evaluate import Evaluator
 from ...indexing import Dim, LaneScope
 from ...loops import INDEX, Buffer, Value, vector
@@ -109,7 +109,7 @@ def epilogue_cost(kernel: RowKernel, shape: MatmulShape) -> float:
     """Rough instructions from a vector of sums to the results."""
     reduction, domain = shape.reduction, kernel.domain
     (indices,) = reduction.result_indices
-    values: list[Value] = []
+    values: list[Element] = []
 
     def look(scope: SurveyScope) -> None:
         row = Row(kernel.context, scope)
@@ -119,7 +119,7 @@ def epilogue_cost(kernel: RowKernel, shape: MatmulShape) -> float:
         values.extend(evaluator.value_at(store.value, domain.indices(store)) for store in domain.stores)
 
     survey(kernel.context, [*domain.rows, *domain.reduced], look)
-    pending, seen = list(values), set()
+    pending, seen = all_parts(values), set()
     while pending:
         op = pending.pop().op
         if op is not None and op not in seen and op.results[0].type is not INDEX:
