@@ -1,7 +1,7 @@
 """What a contraction is as a matrix product: which bands are rows, columns and products, and how its factors lie.
 
 Enters: the `RowKernel` of a dispatch whose one reduction sums products. Leaves: a `MatmulShape`, or None where the
-dispatch has no such form (sizes that are known only at run time, a factor that is computed from both inputs, only short
+dispatch has no such form (sizes that are known only at run time or 0, a factor that is computed from both inputs, only short
 runs of products, a single row whose products are best summed up across lanes).
 
 The columns are the band that the result is contiguous along; lanes run along them. The largest band that only the
@@ -140,7 +140,7 @@ def matmul_shape(kernel: RowKernel) -> MatmulShape | None:
     view = reduction.view
     (reducer,) = reducers_of(kernel.builder, view)
     bands = kernel.row_bands
-    if any(sym.extent.__class__ is not int for sym in (*domain.rows, *reduction.reduced)):
+    if any(sym.extent.__class__ is not int or sym.extent == 0 for sym in (*domain.rows, *reduction.reduced)):
         return None
     inputs = [_input_of(view, value) for value in reducer.factors] if reducer.factors is not None else [0, 1]
     if sorted(inputs, key=str) != [0, 1]:

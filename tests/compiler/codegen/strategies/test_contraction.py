@@ -219,3 +219,25 @@ def test_added_to_what_was_there(texts, run_dispatch):
     text = texts.dispatch([left, right, out], [out], body)
     (result,) = run_dispatch(text, [x, y, before], [((m, n), np.float32)])
     np.testing.assert_allclose(result, before + x.astype(np.float64) @ y.T, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("letters", ["mk,kn->mn", "mk,nk->mn", "bmk,bkn->bmn", "k,kn->n"])
+@pytest.mark.parametrize("size", [(2, 3, 0, 5), (2, 0, 4, 5), (0, 30, 0, 50)], ids=str)
+def test_nothing_to_sum_or_store(texts, run_dispatch, letters, size):
+    sizes = dict(zip("bmkn", size, strict=True))
+    x, y = operands(letters, sizes, np.float32)
+    exact = np.einsum(letters, x, y)
+    (result,) = run_dispatch(product(texts, letters, sizes), [x, y], [(exact.shape, np.float32)])
+    np.testing.assert_allclose(result, exact, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("letters", "m"), [("mk,nk->mn", 1), ("mk,nk->mn", 5), ("mk,nk->mn", 8), ("bmk,bnk->bmn", 3)])
+@pytest.mark.parametrize("k", [160, 203])
+def test_dots_along_the_products(texts, run_dispatch, runnable_target, letters, m, k):
+    """A few rows against columns that are contiguous the other way."""
+    sizes = {"b": 2, "m": m, "k": k, "n": 29}
+    x, y = operands(letters, sizes, np.float32)
+    exact = np.tanh(np.einsum(letters, x.astype(np.float64), y.astype(np.float64)))
+    text = product(texts, letters, sizes, epilogue="%r = math.tanh %a0 : f32")
+    (result,) = run_dispatch(text, [x, y], [(exact.shape, np.float32)], runnable_target.cpu)
+    np.testing.assert_allclose(result, exact, rtol=1e-5, atol=1e-5)
