@@ -29,7 +29,7 @@ def traced():
 
     def trace(function, *arguments):
         shapes = [jax.ShapeDtypeStruct(np.shape(a), np.asarray(a).dtype) for a in arguments]
-        return jax.jit(function).lower(*shapes).compiler_ir("stablehlo")
+        return jax.jit(function, keep_unused=True).lower(*shapes).compiler_ir("stablehlo")
 
     return trace
 
