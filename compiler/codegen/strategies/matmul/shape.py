@@ -1,8 +1,8 @@
 """What a contraction is as a matrix product: which bands are rows, columns and products, and how its factors lie.
 
 Enters: the `RowKernel` of a dispatch whose one reduction sums products. Leaves: a `MatmulShape`, or None where the
-dispatch has no such form (sizes that are known only at run time or 0, a factor that is computed from both inputs, only short
-runs of products, a single row whose products are best summed up across lanes).
+dispatch has no such form (sizes that are known only at run time or 0, a factor that is computed from both inputs, only
+short runs of products, a single row whose products are best summed up across lanes).
 
 The columns are the band that the result is contiguous along; lanes run along them. The largest band that only the
 other factor has is the rows. What is left, batch dims among it, is `outer`.
