@@ -57,6 +57,21 @@ def part_count(type) -> int:
     return 2 if is_complex(type) else 1
 
 
+def all_parts(values: Sequence[Element]) -> list[Value]:
+    """The parts of several values, as loops carry them."""
+    return [part for value in values for part in parts_of(value)]
+
+
+def elements_of_parts(types: Sequence, parts: Sequence[Value]) -> list[Element]:
+    """Several values from all their parts."""
+    elements, at = [], 0
+    for type in types:
+        count = part_count(type)
+        elements.append(from_parts(type, parts[at : at + count]))
+        at += count
+    return elements
+
+
 def by_parts(function: Callable[..., Value], *values: Element) -> Element:
     """Applies a function to the real parts and to the imaginary ones; a plain value goes into both."""
     if not any(v.__class__ is Complex for v in values):

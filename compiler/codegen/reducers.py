@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 
 from ..ir.core import BlockArgument, Operation, Value
-from .complex_values import Complex, Element, from_parts, is_complex, part_count, parts_of
+from .complex_values import Complex, Element, all_parts, elements_of_parts, is_complex
 from .elements import element_name
 from .evaluate import Evaluator
 from .indexing import Index
@@ -282,16 +282,11 @@ class BodyReducer(Reducer):
         return ()
 
     def begin(self, lanes: int) -> State:
-        return [self.builder.splat(part, lanes) for value in self.initial for part in parts_of(value)]
+        return [self.builder.splat(part, lanes) for part in all_parts(self.initial)]
 
     def _elements(self, state: State) -> list[Element]:
         """The results that a flat state is."""
-        elements, at = [], 0
-        for output in self.view.outputs:
-            count = part_count(output.type)
-            elements.append(from_parts(output.type, state[at : at + count]))
-            at += count
-        return elements
+        return elements_of_parts([output.type for output in self.view.outputs], state)
 
     def take(self, state: State, inputs: list[Element], step: Step) -> State:
         values = step.evaluator.body_inputs(self.view, step.loops, None)
@@ -301,7 +296,7 @@ class BodyReducer(Reducer):
         view = self.view
         values.update(zip(view.body.arguments[len(view.inputs) :], self._elements(state), strict=True))
         results = evaluator.run_body(view.body, values, loops, None)
-        return [self.builder.splat(part, state[0].lanes) for value in results for part in parts_of(value)]
+        return [self.builder.splat(part, state[0].lanes) for part in all_parts(results)]
 
     def join(self, x: State, y: State) -> State:
         builder, picks = self.builder, self.picks

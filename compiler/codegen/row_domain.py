@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from ..ir.core import Operation, Value
-from .complex_values import Element, parts_of, stand_in
+from .complex_values import Element, all_parts, stand_in
 from .dispatch import KernelContext
 from .elements import unsupported
 from .evaluate import Evaluator, Indices
@@ -61,7 +61,7 @@ class RowDomain:
 
     def cost(self, reduction: Reduction) -> float:
         """Rough instructions of one step."""
-        pending, seen = [part for value in self.inputs[reduction.view.op] for part in parts_of(value)], set()
+        pending, seen = all_parts(self.inputs[reduction.view.op]), set()
         while pending:
             op = pending.pop().op
             if op is not None and op not in seen:

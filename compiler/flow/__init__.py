@@ -11,6 +11,7 @@ register_passes(
         "iree-abi-wrap-entry-points": "pyiree.compiler.flow.wrap_entry_points",
         "iree-hal-assign-target-devices": "pyiree.compiler.flow.assign_target_devices",
         "resolve-ranked-shaped-type-result-dims": "pyiree.compiler.flow.resolve_dims",
+        "iree-global-opt-remove-zero-extent-tensors": "pyiree.compiler.flow.remove_zero_extent_tensors",
         "iree-dispatch-creation-fold-unit-extent-dims": "pyiree.compiler.flow.fold_unit_reductions",
         "iree-dispatch-creation-split-reduction-ops": "pyiree.compiler.flow.split_reductions",
         "pyiree-flow-split-scans": "pyiree.compiler.flow.split_scans",

@@ -4,6 +4,7 @@ PASSES = (
     "iree-abi-wrap-entry-points",
     "iree-hal-assign-target-devices",
     "pyiree-flow-materialize-host-scalars",
+    "iree-global-opt-remove-zero-extent-tensors",
     "iree-dispatch-creation-fold-unit-extent-dims",
     "iree-dispatch-creation-split-reduction-ops",
     "pyiree-flow-split-scans",

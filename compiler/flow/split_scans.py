@@ -19,13 +19,13 @@ from pyiree.compiler.dialects.linalg_interface import PARALLEL, IteratorTypeAttr
 from pyiree.compiler.dialects.tensor import ExtractOp
 from pyiree.compiler.flow.op_kinds import element_count, keeps_workgroups_busy
 from pyiree.compiler.flow.split_reductions import block_count
-from pyiree.compiler.flow.static_tensors import empty, in_blocks, out_of_blocks, padded_dim, part_of_dim
+from pyiree.compiler.flow.static_tensors import empty, in_blocks, out_of_blocks, padded_dim, part_of_dim, zero_of
 from pyiree.compiler.ir.affine import AffineMap
-from pyiree.compiler.ir.attributes import ArrayAttr, FloatAttr, IntegerAttr
+from pyiree.compiler.ir.attributes import ArrayAttr, IntegerAttr
 from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import Block, Operation, Region, Value
 from pyiree.compiler.ir.passes import PassContext, register_pass
-from pyiree.compiler.ir.types import FloatType, index
+from pyiree.compiler.ir.types import index
 
 
 @register_pass("pyiree-flow-split-scans", on=("util.func", "util.initializer"))
@@ -55,8 +55,7 @@ def _split(op: ScanOp) -> None:
     blocks = block_count(extent, element_count(shape))
     size = -(-extent // blocks)
     element = source.type.element_type  # type: ignore[attr-defined]
-    zero = FloatAttr(0.0, element) if isinstance(element, FloatType) else IntegerAttr(0, element)
-    padded = padded_dim(b, source, dim, blocks * size, b.insert(ConstantOp(zero)).result)
+    padded = padded_dim(b, source, dim, blocks * size, zero_of(b, element))
     local = _scan(op, b, in_blocks(b, padded, dim, blocks), dim + 1)
     ends = part_of_dim(b, local, dim + 1, size - 1, 1)
     before = _scan(op, b, out_of_blocks(b, ends, dim), dim)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyiree.compiler.dialects.arith import ConstantOp
+from pyiree.compiler.dialects.complex import ConstantOp as ComplexConstantOp
 from pyiree.compiler.dialects.linalg_named import FillOp
 from pyiree.compiler.dialects.static_indices import split_indices
 from pyiree.compiler.dialects.tensor import CollapseShapeOp, EmptyOp, ExpandShapeOp
@@ -13,7 +14,16 @@ from pyiree.compiler.ir.attributes import ArrayAttr, FloatAttr, IntegerAttr
 from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import Block, Value
 from pyiree.compiler.ir.dense import DenseElementsAttr
-from pyiree.compiler.ir.types import FloatType, TensorType, i64, index
+from pyiree.compiler.ir.types import ComplexType, FloatType, TensorType, Type, i64, index
+
+
+def zero_of(builder: Builder, type: Type) -> Value:
+    """The zero of an element type."""
+    if isinstance(type, ComplexType):
+        part = FloatAttr(0.0, type.element_type)
+        return builder.insert(ComplexConstantOp(ArrayAttr([part, part]), result=type)).result
+    zero = FloatAttr(0.0, type) if isinstance(type, FloatType) else IntegerAttr(0, type)
+    return builder.insert(ConstantOp(zero)).result
 
 
 def fill_scalar(builder: Builder, value: Value) -> Value | None:

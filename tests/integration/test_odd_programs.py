@@ -55,3 +55,22 @@ def test_scatters_of_booleans(mode):
 def test_scatters_of_complex_numbers():
     places = np.array([1, 1, 9, 3], np.int32)
     same_as_jax(lambda x, i: (x.at[i].add(x[:4]), x.at[i].multiply(2j)), COMPLEX, places)
+
+
+def test_sorts_and_scans_of_complex_numbers():
+    numbers = (np.arange(-20, 20).reshape(4, 10) % 7 + 1j * (np.arange(40).reshape(4, 10) % 3)).astype(np.complex64)
+    same_as_jax(lambda x: (jnp.sort(x), jnp.argsort(x, axis=0), lax.sort((x, x.real), num_keys=2)[1]), numbers)
+    same_as_jax(lambda x: (jnp.cumsum(x, 0), lax.cumsum(x, 1, reverse=True), jnp.cumprod(x[:, :3], 1)), numbers)
+
+
+def test_long_scan_of_complex_numbers():
+    numbers = (np.arange(100_000) % 5 - 1j * (np.arange(100_000) % 3)).astype(np.complex64)
+    np.testing.assert_array_equal(pyiree.jit(jnp.cumsum)(numbers), np.cumsum(numbers.astype(np.complex128)))
+
+
+def test_results_without_elements_beside_others():
+    def function(x):
+        rows = jnp.argmax(x, axis=1)
+        return rows, jnp.zeros((4, 0, 3))[rows] + 1, x[:, :0].sum(1), x.at[:, 2:2].set(x[:, :0])
+
+    same_as_jax(function, np.arange(32, dtype=np.float32).reshape(4, 8))

@@ -8,9 +8,12 @@ the finished vector.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...ir.core import Operation
 from ...ir.diagnostics import CompileError
 from .. import configure
+from ..complex_values import Element, all_parts, by_parts, elements_of_parts
 from ..configure import Band, VectorPlan
 from ..dispatch import DispatchGraph, KernelContext
 from ..elements import element_name
@@ -117,26 +120,27 @@ class _ScanKernel:
             indices = self.full if number < self.count else self.row
             store.store(scope, indices, results[number % self.count])
 
-    def _inputs(self, evaluator: Evaluator) -> list[Value]:
+    def _inputs(self, evaluator: Evaluator) -> list[Element]:
         return [evaluator.value_at(value, self.full) for value in self.op.inputs]
 
-    def _initial(self, evaluator: Evaluator) -> list[Value]:
+    def _initial(self, evaluator: Evaluator) -> list[Element]:
         return [evaluator.value_at(value, self.row) for value in self.op.outputs[self.count :]]
 
-    def _combine(self, so_far: list[Value], following: list[Value], scope: LaneScope) -> list[Value]:
+    def _splat(self, values: Sequence[Element], lanes: int) -> list[Element]:
+        return [by_parts(lambda part: self.builder.splat(part, lanes), value) for value in values]
+
+    def _combine(self, so_far: list[Element], following: list[Element], scope: LaneScope) -> list[Element]:
         """The body on the running values and the next elements."""
         lanes = max(v.lanes for v in (*so_far, *following))
-        operands = [self.builder.splat(v, lanes) for v in (*so_far, *following)]
-        values = dict(zip(self.body.arguments, operands, strict=True))
-        results = Evaluator(self.context, scope).run_body(self.body, values, [], None)
-        return [self.builder.splat(v, lanes) for v in results]
+        values = dict(zip(self.body.arguments, self._splat((*so_far, *following), lanes), strict=True))
+        return self._splat(Evaluator(self.context, scope).run_body(self.body, values, [], None), lanes)
 
-    def _store_running(self, scope: LaneScope, values: list[Value]) -> None:
+    def _store_running(self, scope: LaneScope, values: list[Element]) -> None:
         for store in self.stores:
             if store.value.index < self.count:
                 store.store(scope, self.full, values[store.value.index])
 
-    def _store_last(self, scope: LaneScope, values: list[Value]) -> None:
+    def _store_last(self, scope: LaneScope, values: list[Element]) -> None:
         for store in self.stores:
             if store.value.index >= self.count:
                 store.store(scope, self.row, values[store.value.index - self.count])
@@ -146,22 +150,24 @@ class _ScanKernel:
     def _rows_side_by_side(self, scope: LaneScope) -> None:
         """A step of the dim at a time, for as many rows as the scope has lanes."""
         builder, lanes = self.builder, scope.lanes
-        initial = [builder.splat(v, lanes) for v in self._initial(Evaluator(self.context, scope))]
+        initial = self._splat(self._initial(Evaluator(self.context, scope)), lanes)
         start = 0
         if self.op.inclusive and self.along.extent != 0:
             # The first element stands as it is.
             first = scope.copy(mask=scope.mask)
             first.bind(self.along, Lanes(0))
-            initial = [builder.splat(v, lanes) for v in self._inputs(Evaluator(self.context, first))]
+            initial = self._splat(self._inputs(Evaluator(self.context, first)), lanes)
             self._store_running(first, initial)
             start = 1
-        with builder.for_(start, self.along.extent, 1, initial) as loop:
+        types = [value.type for value in self.op.inputs]
+        with builder.for_(start, self.along.extent, 1, all_parts(initial)) as loop:
             inner = scope.copy(mask=scope.mask)
             inner.bind(self.along, Lanes(loop.index))
-            following = self._combine(loop.carried, self._inputs(Evaluator(self.context, inner)), inner)
-            self._store_running(inner, following if self.op.inclusive else loop.carried)
-            loop.yield_(*following)
-        self._store_last(scope, loop.results)
+            so_far = elements_of_parts(types, loop.carried)
+            following = self._combine(so_far, self._inputs(Evaluator(self.context, inner)), inner)
+            self._store_running(inner, following if self.op.inclusive else so_far)
+            loop.yield_(*all_parts(following))
+        self._store_last(scope, elements_of_parts(types, loop.results))
 
     # -- one row in vectors
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from ...ir.core import Operation
 from ...ir.diagnostics import CompileError
 from .. import configure
+from ..complex_values import all_parts, elements_of_parts, part_count, part_element
 from ..dispatch import DispatchGraph, KernelContext
-from ..elements import element_name
 from ..evaluate import Evaluator
 from ..indexing import Lanes, LaneScope, Sym, of
 from ..loops import BOOL, INDEX, Buffer, KernelBuilder, Value, storage_bytes
@@ -44,6 +44,7 @@ class _SortKernel:
         if len(self.stores) != len(self.op.results):
             raise CompileError(f"dispatch {graph.name} does not store every result of its sort", self.op.location)
         self.body = self.op.region.blocks[0]
+        self.types = [value.type for value in self.op.outputs]
         shape = self.context.shape(self.op.outputs[0])
         self.domain = [Sym(f"d{d}", extent) for d, extent in enumerate(shape)]
         self.along = self.domain[self.op.dimension]
@@ -66,7 +67,7 @@ class _SortKernel:
 
     def _make_aside(self, extent: int) -> None:
         """Local memory for a run, as many elements as fit, of every tensor."""
-        elems = [element_name(value.type) for value in self.op.outputs]
+        elems = [part_element(type) for type in self.types for _ in range(part_count(type))]
         room = _ASIDE_BYTES // sum(map(storage_bytes, elems))
         half = (extent + 1) // 2 if self.along.extent.__class__ is int else room
         self.room = max(1, min(room, half))
@@ -87,17 +88,19 @@ class _SortKernel:
         return inner
 
     def _load(self, scope: LaneScope, position: Value | int) -> list[Value]:
+        """The parts of every tensor's element."""
         inner = self._at(scope, position)
-        return [self.stores[k].load(inner, self.point) for k in range(len(self.stores))]
+        return all_parts([self.stores[k].load(inner, self.point) for k in range(len(self.stores))])
 
-    def _store(self, scope: LaneScope, position: Value | int, values: list[Value]) -> None:
+    def _store(self, scope: LaneScope, position: Value | int, parts: list[Value]) -> None:
         inner = self._at(scope, position)
-        for k, value in enumerate(values):
+        for k, value in enumerate(elements_of_parts(self.types, parts)):
             self.stores[k].store(inner, self.point, value)
 
     def _before(self, scope: LaneScope, x: list[Value], y: list[Value]) -> Value:
         """Whether x comes before y."""
-        arguments = [value for pair in zip(x, y, strict=True) for value in pair]
+        elements = [elements_of_parts(self.types, parts) for parts in (x, y)]
+        arguments = [value for pair in zip(*elements, strict=True) for value in pair]
         values = dict(zip(self.body.arguments, arguments, strict=True))
         return Evaluator(self.context, scope).run_body(self.body, values, [], None)[0]
 
