@@ -8,6 +8,8 @@ construction: buffers, scalars and shapes as loop IR.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..ir.core import BlockArgument, Operation, Value
@@ -150,6 +152,14 @@ class KernelContext:
         if found is None:
             found = self._scalars[value] = self._compute_scalar(value)
         return found
+
+    @contextmanager
+    def scalars_within(self, known: Mapping[Value, LoopValue]) -> Iterator[None]:
+        """Inside a loop: scalars that it defines. What is computed from them is forgotten behind it."""
+        outside = self._scalars
+        self._scalars = {**outside, **known}
+        yield
+        self._scalars = outside
 
     def _compute_scalar(self, value: Value) -> Element:
         builder = self.builder

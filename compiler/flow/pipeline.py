@@ -11,6 +11,7 @@ PASSES = (
     "resolve-ranked-shaped-type-result-dims",
     "canonicalize",
     "cse",
+    "pyiree-flow-form-loop-regions",
     "iree-dispatch-creation-form-dispatch-regions",
     "iree-flow-outline-dispatch-regions",
     "iree-flow-deduplicate-executables",

@@ -1,0 +1,146 @@
+"""pyiree-flow-form-loop-regions: loops whose iterations work on every point alone run inside a kernel.
+
+Before: %1 = scf.for … iter_args(%x = %0) -> (tensor<1024xf32>) { … elementwise … }
+After:  %1 = flow.dispatch.region -> (tensor<1024xf32>) { scf.for … ; flow.return … }
+
+Each workgroup then does all iterations for its points, and what the loop carries stays in registers. A loop of many
+iterations is done some at a time, by a loop on the host around the region, so that a program can be interrupted.
+"""
+
+from __future__ import annotations
+
+from pyiree.compiler.dialects.arith import AddIOp, ConstantOp, MinUIOp, SubIOp
+from pyiree.compiler.dialects.pointwise_loops import PointwiseLoop, pointwise_loop
+from pyiree.compiler.dialects.scf import ForOp, YieldOp
+from pyiree.compiler.flow.op_kinds import cost_of, is_copied
+from pyiree.compiler.flow.ops import DispatchRegionOp, ReturnOp
+from pyiree.compiler.ir.attributes import IntegerAttr
+from pyiree.compiler.ir.builder import Builder
+from pyiree.compiler.ir.core import Block, Operation, Value
+from pyiree.compiler.ir.passes import PassContext, register_pass
+
+#: Instructions of one point after which a kernel gives the host a chance to look up: some milliseconds.
+_LONG = 5e6
+#: A body of more instructions would be a large kernel.
+_MAX_COST = 4000.0
+
+
+@register_pass("pyiree-flow-form-loop-regions", on=("util.func", "util.initializer"))
+def form_loop_regions(func: Operation, context: PassContext) -> None:
+    """Puts the loops that a kernel can run into dispatch regions."""
+    for loop in [_without_counters(loop) for loop in list(func.walk_type(ForOp))]:
+        found = pointwise_loop(loop)
+        if found is not None and any(r.has_uses for r in loop.results):
+            cost = _cost(loop, found)
+            if cost <= _MAX_COST:
+                _form(_in_pieces(loop, cost))
+
+
+def _without_counters(loop: ForOp) -> ForOp:
+    """The loop without values that no iteration reads, and numbers that count along from another start."""
+    step = _constant(loop.step)
+    kept = [
+        number
+        for number, (argument, following) in enumerate(zip(loop.iter_args, loop.yielded))
+        if loop.results[number].has_uses or (argument.has_uses and not _counts(argument, following, loop, step))
+    ]
+    if len(kept) == len(loop.iter_args):
+        return loop
+    body = Block([loop.induction_var.type, *[loop.init_args[number].type for number in kept]])
+    counter, *carried = body.arguments
+    mapping: dict[Value, Value] = {loop.induction_var: counter}
+    mapping.update({loop.iter_args[number]: value for number, value in zip(kept, carried)})
+    at = Builder.at_end(body, loop.location)
+    gone = at.insert(SubIOp(counter, loop.lower_bound)).result
+    for argument, init in zip(loop.iter_args, loop.init_args):
+        if argument not in mapping and argument.has_uses:
+            mapping[argument] = at.insert(AddIOp(init, gone)).result
+    *ops, end = loop.body_block.ops
+    for op in ops:
+        at.insert(op.clone(mapping))
+    at.insert(YieldOp([mapping.get(end.operands[number], end.operands[number]) for number in kept]))
+    inits = [loop.init_args[number] for number in kept]
+    new = Builder.before(loop, loop.location).insert(
+        ForOp(loop.lower_bound, loop.upper_bound, loop.step, inits, loop.unsignedCmp, body)
+    )
+    for number, result in zip(kept, new.results):
+        loop.results[number].replace_all_uses_with(result)
+    loop.erase()
+    return new
+
+
+def _counts(argument: Value, following: Value, loop: ForOp, step: int | None) -> bool:
+    """Whether a carried number grows by the loop's step in every iteration."""
+    add = following.defining_op
+    if argument.type is not loop.induction_var.type or not isinstance(add, AddIOp) or argument not in add.operands:
+        return False
+    return step is not None and _constant(add.operands[1 - add.operands.index(argument)]) == step
+
+
+def _cost(loop: ForOp, found: PointwiseLoop) -> float:
+    """Rough instructions of one iteration for one point."""
+    elements = max([len(carried.elements) for carried in found.carried])
+    return max(1.0, elements * sum([cost_of(op) for op in loop.body_block.ops]))
+
+
+def _in_pieces(loop: ForOp, cost: float) -> ForOp:
+    """The loop, or the one inside of it that does some of its iterations."""
+    most = max(1, int(_LONG / cost))
+    lower, upper, step = (_constant(v) for v in (loop.lower_bound, loop.upper_bound, loop.step))
+    assert step is not None
+    if lower is not None and upper is not None and upper - lower <= most * step:
+        return loop
+    b = Builder.before(loop, loop.location)
+    type = loop.lower_bound.type
+    piece = b.insert(ConstantOp(IntegerAttr(min(most * step, (1 << 30) // step * step), type))).result
+    body = Block([type, *[v.type for v in loop.init_args]])
+    counter, *carried = body.arguments
+    inner = Builder.at_end(body, loop.location)
+    # As unsigned numbers: what is left may be more than the largest signed one.
+    left = inner.insert(SubIOp(loop.upper_bound, counter)).result
+    end = inner.insert(AddIOp(counter, inner.insert(MinUIOp(left, piece)).result)).result
+    moved = Block([type, *[v.type for v in loop.init_args]])
+    mapping = dict(zip(loop.body_block.arguments, moved.arguments))
+    at = Builder.at_end(moved, loop.location)
+    for op in loop.body_block.ops:
+        at.insert(op.clone(mapping))
+    some = inner.insert(ForOp(counter, end, loop.step, carried, body=moved))
+    inner.insert(YieldOp(list(some.results)))
+    whole = b.insert(ForOp(loop.lower_bound, loop.upper_bound, piece, list(loop.init_args), body=body))
+    loop.replace_all_uses_with(whole.results)
+    loop.erase()
+    return some
+
+
+def _constant(value: Value) -> int | None:
+    op = value.defining_op
+    return op.value.value if isinstance(op, ConstantOp) else None
+
+
+def _form(loop: ForOp) -> None:
+    """Puts a loop, and the constants that it reads, into a region of its own."""
+    place = Builder.before(loop, loop.location)
+    body = Block()
+    builder = Builder.at_end(body, loop.location)
+    mapping: dict[Value, Value] = {}
+    for op in loop.walk():
+        for operand in op.operands:
+            _copy(operand, loop, builder, mapping)
+    copy = builder.insert(loop.clone(mapping))
+    used = [number for number, result in enumerate(loop.results) if result.has_uses]
+    builder.insert(ReturnOp([copy.results[number] for number in used]))
+    region = place.insert(DispatchRegionOp((), (), body, results=[loop.results[number].type for number in used]))
+    for number, result in zip(used, region.results):
+        loop.results[number].replace_all_uses_with(result)
+    loop.erase()
+
+
+def _copy(value: Value, loop: ForOp, builder: Builder, mapping: dict[Value, Value]) -> None:
+    op = value.defining_op
+    if op is None or value in mapping or loop.is_ancestor_of(op) or not is_copied(op):
+        return
+    for operand in op.operands:
+        _copy(operand, loop, builder, mapping)
+    builder.insert(op.clone(mapping))
+
+
