@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pyiree.compiler.dialects.iree_linalg_ext import ScanOp, ScatterOp, SortOp
+from pyiree.compiler.dialects.iree_linalg_ext import ScanOp, ScatterOp, SortOp, TopkOp
 from pyiree.compiler.dialects.linalg_interface import LinalgOp
 from pyiree.compiler.flow.op_kinds import (
     CONTRACTION,
@@ -120,8 +120,8 @@ class FusionGroup:
             self._note(positions, Read((*batch, OPAQUE), _plain(batch), _BY_FEW), root)
             # A producer that reads the original would keep the scatter from writing in its place.
             self._apart.add(root.original)
-        elif isinstance(root, ScanOp | SortOp):
-            values = root.inputs if isinstance(root, ScanOp) else root.outputs
+        elif isinstance(root, ScanOp | SortOp | TopkOp):
+            values = root.outputs if isinstance(root, SortOp) else root.inputs
             shape = values[0].type.shape  # type: ignore[attr-defined]
             at = tuple([self._new_dim(d) for d in shape])
             rows = element_count([d for i, d in enumerate(shape) if i != root.dimension])

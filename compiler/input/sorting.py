@@ -1,4 +1,5 @@
-"""`stablehlo.sort`, `chlo.top_k` and JAX's approximate top-k as `iree_linalg_ext.sort`, which is stable."""
+"""`stablehlo.sort`, `chlo.top_k` and JAX's approximate top-k as `iree_linalg_ext.sort`, which is stable; the first few
+elements of an order as `iree_linalg_ext.topk`."""
 
 from __future__ import annotations
 
@@ -15,6 +16,9 @@ from pyiree.compiler.input.values import Iota, Lazy, Tensor
 from pyiree.compiler.ir.attributes import IntegerAttr
 from pyiree.compiler.ir.core import Block, Region, Value
 from pyiree.compiler.ir.types import TensorType, i64
+
+#: Up to so many first elements are found without sorting all.
+_FEW = 64
 
 
 @converts("stablehlo.sort")
@@ -67,7 +71,31 @@ def _top_k(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
             return emitter.cmpi(f"s{direction}", total_order_key(emitter, x), total_order_key(emitter, y))
         return emitter.cmpi(("s" if kind.kind == SIGNED else "u") + direction, x, y)
 
+    results = [c.shaped(value) for value in op.results]
+    if results[0].shape[last] <= _FEW and 0 not in results[0].shape:
+        return _first_few(c, operand, results, last, before)
     return _first_of_sorted(c, op, [operand, numbers], last, before)
+
+
+def _first_few(
+    c: Converter, operand: Lazy, results: Sequence[Shaped], dimension: int, before: Callable[[list[Value]], Value]
+) -> list[Lazy]:
+    """The first elements of the order and their places; of equal ones, those with lower places."""
+    emitter, kind = c.emitter, operand.shaped.element
+    block = Block([kind.type] * 2)
+    with emitter.inside(block):
+        emitter.emit("iree_linalg_ext.yield", (before(list(block.arguments)),), ())
+    # Nothing of what the outputs hold is left: there are at least as many elements as results.
+    outputs = [c.fill(emitter.zero(result.element.type), result.type) for result in results]
+    op = emitter.emit(
+        "iree_linalg_ext.topk",
+        [c.tensor(operand), *outputs],
+        [v.type for v in outputs],
+        {"dimension": IntegerAttr(dimension, i64)},
+        (Region(block),),
+        (1, len(outputs)),
+    )
+    return [Tensor(result, value) for result, value in zip(results, op.results)]
 
 
 def _approximate_top_k(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:

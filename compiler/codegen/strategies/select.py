@@ -11,7 +11,7 @@ from ..dispatch import DispatchGraph
 from ..plan import Plan
 from ..structured import is_structured, structured
 from ..target import Target
-from . import contraction, elementwise, pointwise_loop, reduction, scan, scatter, sort
+from . import contraction, elementwise, pointwise_loop, reduction, scan, scatter, sort, topk
 
 Strategy = Callable[[DispatchGraph, Target], Plan]
 
@@ -20,6 +20,7 @@ _ROOTS: dict[str, Strategy] = {
     scatter.SCATTER: scatter.build,
     scan.SCAN: scan.build,
     sort.SORT: sort.build,
+    topk.TOPK: topk.build,
     pointwise_loop.FOR: pointwise_loop.build,
 }
 
