@@ -32,7 +32,7 @@ _WAYS = 8
 # Strips of rows that are packed together where they lie side by side.
 _PACKED_STRIPS = 4
 # Rows whose sums a workgroup keeps in local memory, where no result can hold them.
-_KEPT_ROWS = 96
+_KEPT_ROWS = 128
 # Below this many rows each packed element is used too seldom.
 _ROWS_TO_PACK = 64
 # Ops after the product that are written out for every accumulator; more are done in a loop over the sums.
