@@ -32,6 +32,14 @@ LONG_ROW = 1 << 15
 FEW_ROWS = 8
 #: Rows along the innermost dim lie side by side in vectors of about this many lanes.
 LANES = 16
+#: Ops in the bodies of tensor ops, and tensor ops that are no computation.
+_PARTS = frozenset({
+    "linalg.yield", "linalg.index", "linalg.fill", "tensor.yield", "tensor.extract", "tensor.empty", "tensor.cast",
+    "tensor.dim", "tensor.splat", "iree_linalg_ext.yield", "flow.return",
+})  # fmt: skip
+_WINDOW_OPS = frozenset({
+    "linalg.index", "linalg.yield", "tensor.extract", "arith.constant", "arith.addi", "arith.muli",
+})  # fmt: skip
 #: A dim that is not known counts as this many elements.
 USUAL_EXTENT = 256
 
@@ -57,6 +65,11 @@ def kind_of(op: Operation) -> str | None:
     if op.name.startswith("iree_linalg_ext."):
         return None if op.name == "iree_linalg_ext.yield" else WHOLE
     return None
+
+
+def is_for_dispatches(op: Operation) -> bool:
+    """Whether an op may stand in a dispatch function, as one of its tensor ops or inside of one."""
+    return kind_of(op) is not None or is_copied(op) or op.name in _PARTS
 
 
 def is_contraction(op: LinalgOp) -> bool:
@@ -92,7 +105,20 @@ def _cost(name: str) -> float:
 
 def moves_only(op: Operation) -> bool:
     """Whether an op changes where elements are, or their width, but computes nothing."""
-    return cost_of(op) == 0.0 and (op.name in VIEWS or isinstance(op, LinalgOp))
+    if cost_of(op) == 0.0:
+        return op.name in VIEWS or isinstance(op, LinalgOp)
+    return shows_windows(op)
+
+
+def shows_windows(op: Operation) -> bool:
+    """Whether an op lays out what windows see of a tensor: its element at sums of multiples of the loops."""
+    if not isinstance(op, GenericOp) or op.inputs or len(op.outputs) != 1:
+        return False
+    body = list(op.body_block.ops)
+    if [o.name for o in body].count("tensor.extract") != 1 or any(o.name not in _WINDOW_OPS for o in body):
+        return False
+    factors = [o.operands for o in body if o.name == "arith.muli"]
+    return all(any(v.defining_op is not None and v.defining_op.name == "arith.constant" for v in f) for f in factors)
 
 
 def captured_tensors(op: Operation) -> list[Value]:

@@ -20,16 +20,18 @@ from pyiree.compiler.ir.dense import DenseElementsAttr
 from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.ir.symbol_table import SymbolTable
 
+#: Constants that differ in one of their first bytes are not compared.
+_GLANCE = 256
+
 
 @register_pass("iree-util-outline-constants")
 def outline_constants(module: ModuleOp, context: PassContext) -> None:
     """Makes globals of the tensor constants of all functions."""
-    symbols = SymbolTable(module)
-    known: dict[tuple, str] = {}
+    outlining = _Outlining(module)
     for func in list(module.body_block.ops):
         if isinstance(func, FuncOp):
             for constant in list(_tensor_constants(func)):
-                _outline(constant, func, symbols, known)
+                outlining.move(constant, func)
 
 
 def _tensor_constants(func: FuncOp) -> Iterator[ConstantOp]:
@@ -38,19 +40,35 @@ def _tensor_constants(func: FuncOp) -> Iterator[ConstantOp]:
             yield op
 
 
-def _outline(constant: ConstantOp, func: Operation, symbols: SymbolTable, known: dict[tuple, str]) -> None:
-    value = constant.value
-    key = (value.type, hash(value.data.tobytes()), value.data.nbytes)
-    name = known.get(key)
-    if name is None or symbols.lookup(name).initial_value != value:
+class _Outlining:
+    def __init__(self, module: ModuleOp) -> None:
+        self._symbols = SymbolTable(module)
+        self._alike: dict[tuple, list[GlobalOp]] = {}
+        self._count = 0
+
+    def move(self, constant: ConstantOp, func: Operation) -> None:
+        """Reads a constant from a global."""
+        made = self._global_of(constant, func)
+        load = Builder.before(constant).insert(GlobalLoadOp(made.sym_name, True, result=constant.result.type))
+        constant.replace_all_uses_with(load.results)
+        constant.erase()
+
+    def _global_of(self, constant: ConstantOp, func: Operation) -> GlobalOp:
+        value: DenseElementsAttr = constant.value
+        data = value.data.reshape(-1)
+        key = (value.type, data.nbytes, data[: _GLANCE // max(1, data.itemsize)].tobytes())
+        alike = self._alike.setdefault(key, [])
+        for known in alike:
+            if known.initial_value == value:
+                return known
         made = GlobalOp(
             sym_visibility="private",
-            sym_name=f"__constant_{len(known)}",
+            sym_name=f"__constant_{self._count}",
             type=value.type,
             initial_value=value,
             location=constant.location,
         )
-        name = known[key] = symbols.insert(made, before=func)
-    b = Builder.before(constant)
-    constant.replace_all_uses_with(b.insert(GlobalLoadOp(name, True, result=value.type)).results)
-    constant.erase()
+        self._count += 1
+        self._symbols.insert(made, before=func)
+        alike.append(made)
+        return made

@@ -70,7 +70,7 @@ class _KernelsInMemory:
 
 @pytest.fixture(scope="session")
 def run_program(tmp_path_factory):
-    """A function (source, *arguments, compile_from=) that runs `main` of a program on our runtime: a list of results."""
+    """A function (source, *arguments, compile_from=) that runs `main` of a program on our runtime: a list of arrays."""
     from pyiree.compiler import pipeline
     from pyiree.compiler.options import CompileOptions
     from pyiree.runtime import session

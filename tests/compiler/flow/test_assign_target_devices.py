@@ -16,7 +16,8 @@ def test_default_device(run_passes, in_order):
 
 def test_devices_that_are_named_stay(run_passes):
     source = """
-    util.global private @mine = #hal.device.target<"local", [#hal.executable.target<"llvm-cpu", "embedded-elf-x86_64">]> : !hal.device
+    #target = #hal.executable.target<"llvm-cpu", "embedded-elf-x86_64">
+    module { util.global private @mine = #hal.device.target<"local", [#target]> }
     """
     text = run_passes(source, PASS)
     assert "__device_0" not in text and "stream.affinity.default" not in text

@@ -113,7 +113,8 @@ def test_a_matmul_takes_what_follows_it(run_passes):
         %z = arith.constant 0.0 : f32
         %e = tensor.empty() : tensor<8x8xf32>
         %i = linalg.fill ins(%z : f32) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
-        %m = linalg.matmul ins(%p, %b : tensor<8x16xf32>, tensor<16x8xf32>) outs(%i : tensor<8x8xf32>) -> tensor<8x8xf32>
+        %m = linalg.matmul ins(%p, %b : tensor<8x16xf32>, tensor<16x8xf32>)
+            outs(%i : tensor<8x8xf32>) -> tensor<8x8xf32>
         """
         + _map("%y", "%m", "tanh", type="tensor<8x8xf32>")
     )
@@ -146,7 +147,8 @@ def test_gathered_tensors_are_made_before(run_passes):
         _map("%x", "%a", "exp")
         + """
         %e = tensor.empty() : tensor<8x16xf32>
-        %y = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<8x16xf32>) {
+        %y = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]}
+            outs(%e : tensor<8x16xf32>) {
         ^bb0(%o: f32):
           %i = linalg.index 0 : index
           %j = linalg.index 1 : index
@@ -199,4 +201,5 @@ def test_bodies_of_loops_have_their_own_groups(run_passes, in_order):
       scf.yield %n : tensor<8x16xf32>
     }}
     """
-    in_order(run_passes(_function(body), PASS), "scf.for", "flow.dispatch.region", "math.exp", "flow.return", "scf.yield")
+    text = run_passes(_function(body), PASS)
+    in_order(text, "scf.for", "flow.dispatch.region", "math.exp", "flow.return", "scf.yield")

@@ -29,8 +29,9 @@ CASES = {
     ),
     "collapse dynamic": (
         "%n: index, %v: f32",
-        "%e = tensor.empty(%n) : tensor<?x4xf32> %f = linalg.fill ins(%v : f32) outs(%e : tensor<?x4xf32>) -> tensor<?x4xf32>"
-        " %r = tensor.collapse_shape %f [[0, 1]] : tensor<?x4xf32> into tensor<?xf32>",
+        "%e = tensor.empty(%n) : tensor<?x4xf32> "
+        "%f = linalg.fill ins(%v : f32) outs(%e : tensor<?x4xf32>) -> tensor<?x4xf32> "
+        "%r = tensor.collapse_shape %f [[0, 1]] : tensor<?x4xf32> into tensor<?xf32>",
         "tensor<?xf32>",
         ["flow.tensor.splat %arg1 : tensor<?x4xf32>{%arg0}", "arith.muli %arg0, %c4", "-> tensor<?xf32>{%"],
     ),
@@ -38,7 +39,7 @@ CASES = {
         "%a: tensor<8x4xf32>, %i: index",
         "%r = tensor.extract_slice %a[%i, 0] [1, 4] [1, 1] : tensor<8x4xf32> to tensor<4xf32>",
         "tensor<4xf32>",
-        ["flow.tensor.slice %arg0[%arg1, %c0 for %c1, %c4]", "-> tensor<1x4xf32>", "flow.tensor.reshape", "tensor<4xf32>"],
+        ["flow.tensor.slice %arg0[%arg1, %c0 for %c1, %c4]", "-> tensor<1x4xf32>", "flow.tensor.reshape", "<4xf32>"],
     ),
     "update": (
         "%a: tensor<8x4xf32>, %u: tensor<2x4xf32>",

@@ -43,14 +43,19 @@ def test_a_counter_is_the_loops_own(run_passes, in_order):
 
 PROGRAMS = {
     "counted": (lambda x: lax.fori_loop(0, 7, lambda i, c: jnp.sin(c) + i, x), 1),
-    "nested": (lambda x: lax.fori_loop(0, 3, lambda i, c: lax.fori_loop(0, i + 1, lambda j, d: d * 2 + i + j, c), x), 1),
+    "nested": (
+        lambda x: lax.fori_loop(0, 3, lambda i, c: lax.fori_loop(0, i + 1, lambda j, d: d * 2 + i + j, c), x),
+        1,
+    ),
     "bound from the device": (
         lambda x: lax.fori_loop(0, jnp.sum(x > 0), lambda i, c: c * 0.5 + i, x),
         2,
     ),
     "condition on data": (lambda x: lax.while_loop(lambda c: jnp.sum(c) < 100, lambda c: c + 1, x), 2),
     "two counters": (
-        lambda x: lax.while_loop(lambda s: (s[0] < 5) & (s[1] < 9), lambda s: (s[0] + 1, s[1] + 3, s[2] + 1), (0, 0, x)),
+        lambda x: lax.while_loop(
+            lambda s: (s[0] < 5) & (s[1] < 9), lambda s: (s[0] + 1, s[1] + 3, s[2] + 1), (0, 0, x)
+        ),
         1,
     ),
     "branches": (lambda x: lax.cond(x[0, 0] > 0, jnp.sin, jnp.cos, x), 3),
