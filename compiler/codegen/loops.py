@@ -20,7 +20,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Sequence
 
-SMALL_FLOATS = ("f8E5M2", "f8E4M3", "f8E3M4", "f8E4M3FN", "f8E5M2FNUZ", "f8E4M3FNUZ", "f8E4M3B11FNUZ")
+SMALL_FLOATS = (
+    "f8E5M2", "f8E4M3", "f8E3M4", "f8E4M3FN", "f8E5M2FNUZ", "f8E4M3FNUZ", "f8E4M3B11FNUZ", "f8E8M0FNU", "f6E2M3FN",
+    "f6E3M2FN", "f4E2M1FN",
+)  # fmt: skip
 ELEMENT_BITS = {
     "i1": 1, "i2": 2, "i4": 4, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "f16": 16, "bf16": 16, "f32": 32, "f64": 64,
     **dict.fromkeys(SMALL_FLOATS, 8),

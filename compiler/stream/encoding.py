@@ -1,8 +1,8 @@
 """How tensors lie in memory: dense row-major, every element in whole bytes.
 
 Enters: tensor types with index values for their `?`. Leaves: sizes and offsets in bytes, as constants where they are
-known. An i1, i2 or i4 element takes a byte of its own: that is how NumPy stores them, and every element then has an
-address. `storage_element` is the home of that rule for host and device code.
+known. An element of i1, i2, i4 or a float of 4 or 6 bits takes a byte of its own: that is how NumPy stores them, and
+every element then has an address. `storage_element` is the home of that rule for host and device code.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def element_bytes(type: TensorType, location: Location) -> int:
     if element.is_index:
         raise CompileError(f"{type} cannot be stored: an index has no size outside of the host", location)
     bits = 2 * bit_width(element.element_type) if isinstance(element, ComplexType) else bit_width(element)
-    if bits % 8:
+    if bits > 8 and bits % 8:
         raise CompileError(f"{type} cannot be stored: its elements take {bits} bits", location)
-    return bits // 8
+    return max(bits, 8) // 8
 
 
 def constant_value(value: IndexLike) -> int | None:

@@ -25,12 +25,25 @@ _NATIVE = {
     0x23000040: "complex64",
     0x23000080: "complex128",
 }
-_EXTENDED = {  # of the package ml_dtypes
+_EXTENDED = {  # of the package ml_dtypes; those of less than a byte take one
+    0x10000002: "int2",
+    0x10000004: "int4",
+    0x11000002: "int2",
+    0x11000004: "int4",
+    0x12000002: "uint2",
+    0x12000004: "uint4",
     0x22000010: "bfloat16",
     0x24000008: "float8_e5m2",
     0x25000008: "float8_e4m3fn",
     0x26000008: "float8_e5m2fnuz",
     0x27000008: "float8_e4m3fnuz",
+    0x28000008: "float8_e8m0fnu",
+    0x70000008: "float8_e4m3",
+    0x71000008: "float8_e3m4",
+    0x72000008: "float8_e4m3b11fnuz",
+    0x73000006: "float6_e2m3fn",
+    0x74000006: "float6_e3m2fn",
+    0x75000004: "float4_e2m1fn",
 }
 
 
@@ -52,8 +65,7 @@ def dtype_of(element_type: int) -> np.dtype:
 
 
 _BY_NAME = {
-    **{name: code for code, name in reversed(_NATIVE.items()) if code >> 24 != 0x11},
-    **{name: code for code, name in _EXTENDED.items()},
+    name: code for code, name in (*reversed(_NATIVE.items()), *_EXTENDED.items()) if code >> 24 != 0x11
 }
 
 

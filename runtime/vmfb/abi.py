@@ -122,15 +122,20 @@ STATUS_NAMES = (  # by code
 
 ELEMENT_TYPES = {
     "i1": 0x13000008,  # stored as a byte
+    "i2": 0x10000002,
     "i4": 0x10000004,
     "i8": 0x10000008,
     "i16": 0x10000010,
     "i32": 0x10000020,
     "i64": 0x10000040,
+    "si2": 0x11000002,
+    "si4": 0x11000004,
     "si8": 0x11000008,
     "si16": 0x11000010,
     "si32": 0x11000020,
     "si64": 0x11000040,
+    "ui2": 0x12000002,
+    "ui4": 0x12000004,
     "ui8": 0x12000008,
     "ui16": 0x12000010,
     "ui32": 0x12000020,
@@ -145,6 +150,14 @@ ELEMENT_TYPES = {
     "f8E4M3FN": 0x25000008,
     "f8E5M2FNUZ": 0x26000008,
     "f8E4M3FNUZ": 0x27000008,
+    "f8E8M0FNU": 0x28000008,
+    # IREE has no numbers for these; elements of 4 and 6 bits take a byte each.
+    "f8E4M3": 0x70000008,
+    "f8E3M4": 0x71000008,
+    "f8E4M3B11FNUZ": 0x72000008,
+    "f6E2M3FN": 0x73000006,
+    "f6E3M2FN": 0x74000006,
+    "f4E2M1FN": 0x75000004,
 }
 ELEMENT_NAMES = {code: name for name, code in ELEMENT_TYPES.items()}
 

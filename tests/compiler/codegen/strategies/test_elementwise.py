@@ -316,14 +316,17 @@ def test_results_whose_shapes_differ_by_dims_of_one(texts, run_dispatch):
 SMALL_FLOATS = {
     "f8E5M2": "float8_e5m2", "f8E4M3": "float8_e4m3", "f8E3M4": "float8_e3m4", "f8E4M3FN": "float8_e4m3fn",
     "f8E5M2FNUZ": "float8_e5m2fnuz", "f8E4M3FNUZ": "float8_e4m3fnuz", "f8E4M3B11FNUZ": "float8_e4m3b11fnuz",
+    "f8E8M0FNU": "float8_e8m0fnu", "f6E2M3FN": "float6_e2m3fn", "f6E3M2FN": "float6_e3m2fn",
+    "f4E2M1FN": "float4_e2m1fn",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("element", SMALL_FLOATS)
-def test_eight_bit_floats(texts, run_dispatch, runnable_target, element):
+def test_small_floats(texts, run_dispatch, runnable_target, element):
     """Every code widened, and everything between neighbours narrowed, as ml_dtypes does it."""
     dtype = getattr(ml_dtypes, SMALL_FLOATS[element])
-    codes = np.arange(256, dtype=np.uint8).view(dtype)
+    count = 1 << ml_dtypes.finfo(dtype).bits
+    codes = (np.arange(256) % count).astype(np.uint8).view(dtype)
     widen = unary(texts, (256,), element, "f32", f"%r = arith.extf %a0 : {element} to f32")
     (wide,) = run_dispatch(widen, [codes], [((256,), np.float32)], runnable_target.cpu)
     np.testing.assert_array_equal(wide, codes.astype(np.float32))
