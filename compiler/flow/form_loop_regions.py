@@ -28,8 +28,11 @@ _MAX_COST = 4000.0
 @register_pass("pyiree-flow-form-loop-regions", on=("util.func", "util.initializer"))
 def form_loop_regions(func: Operation, context: PassContext) -> None:
     """Puts the loops that a kernel can run into dispatch regions."""
-    for loop in [_without_counters(loop) for loop in list(func.walk_type(ForOp))]:
-        found = pointwise_loop(loop)
+    for loop in reversed(list(func.walk_type(ForOp))):
+        _without_counters(loop)
+    for loop in list(func.walk_type(ForOp)):
+        # A loop inside of one that was moved is gone.
+        found = pointwise_loop(loop) if func.is_ancestor_of(loop) else None
         if found is not None and any(r.has_uses for r in loop.results):
             cost = _cost(loop, found)
             if cost <= _MAX_COST:
