@@ -18,7 +18,6 @@ from pyiree.compiler.input.jaxlib_mlir import dialect_attribute
 from pyiree.compiler.input.scalars import convert
 from pyiree.compiler.input.values import Lazy, Tensor, View
 from pyiree.compiler.ir.core import Value
-from pyiree.compiler.ir.types import TensorType
 
 
 @converts("stablehlo.dot_general")
@@ -77,8 +76,8 @@ def dot_general(
     rhs_loops = _loops(rhs_batch, 0, rhs_free, batch + len(lhs_free), rhs_contracting, outer)
 
     summed = accumulator(left, right, result.element)
-    shaped = Shaped(result.shape, summed, TensorType(result.shape, summed.type))
-    start = c.fill(c.emitter.zero(summed.type), shaped.type)
+    shaped = Shaped.of(result.shape, summed)
+    start = c.fill(c.emitter.zero(summed.type), shaped.type, shaped.sizes)
     if any(lhs.shaped.shape[d] == 0 for d in lhs_contracting):
         value = start
     else:

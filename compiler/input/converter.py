@@ -17,9 +17,10 @@ from pyiree.compiler.input.emitter import PARALLEL, Emitter, identity_map, proje
 from pyiree.compiler.input.import_mlir import PlacedReader, Shaped, SourceReader, read_constant, splat_of
 from pyiree.compiler.input.imports import Imports
 from pyiree.compiler.input.scalars import SCALAR_LOWERINGS
-from pyiree.compiler.input.values import Iota, Lazy, Tensor, Uniform, View
+from pyiree.compiler.input.sizes import Size, common_shape, index_of, is_static, size_of, type_shape
+from pyiree.compiler.input.values import Elements, Iota, Lazy, Tensor, Uniform, View, known_integers
 from pyiree.compiler.ir.affine import AffineMap
-from pyiree.compiler.ir.attributes import Attribute
+from pyiree.compiler.ir.attributes import Attribute, IntegerAttr
 from pyiree.compiler.ir.core import Block, Value
 from pyiree.compiler.ir.dense import DenseElementsAttr
 from pyiree.compiler.ir.location import CallSiteLoc, Location
@@ -30,6 +31,12 @@ from pyiree.compiler.ir.types import TensorType, i1, i32, index
 Conversion = Callable[["Converter", Any, list], Sequence[Lazy]]
 
 CONVERSIONS: dict[str, Conversion] = {}
+
+#: The shape of an op's results from its operands, where the program leaves dims open.
+ShapeRule = Callable[["Converter", Any, list], Sequence[Any]]
+
+#: Ops that take dynamic shapes, element-wise ones aside, with the rule for their results.
+SHAPE_RULES: dict[str, ShapeRule | None] = {}
 
 #: CHLO functions without a twin among our ops: written out in StableHLO by jaxlib, one scalar at a time.
 EXPANDED_CHLO = frozenset(
@@ -56,7 +63,7 @@ _NOT_ON_HOST = frozenset({"stablehlo.popcnt", "stablehlo.count_leading_zeros", "
 
 
 def converts(*names: str) -> Callable[[Conversion], Conversion]:
-    """Declares the conversion of ops by name."""
+    """Declares the conversion of ops by name; it sees dynamic shapes only if `SHAPE_RULES` has the op."""
 
     def register(function: Conversion) -> Conversion:
         for name in names:
@@ -89,6 +96,7 @@ class Converter:
         self.reader = reader
         self.functions = functions
         self.imports = imports
+        self.has_sizes = False  # whether shapes may hold sizes that are known when the program runs
         self.generators = 0  # `stablehlo.rng` ops so far, each of which has a key of its own
         self._scope: dict[Any, Lazy] = {}
         self._caller: Location | None = None
@@ -106,6 +114,8 @@ class Converter:
                 return operands
             here = location_of(op.location)
             emitter.location = here if caller is None else CallSiteLoc(here, caller)
+            if self.has_sizes:
+                self._check_shapes(op, operands)
             convert = CONVERSIONS.get(name)
             if convert is not None:
                 results = convert(self, op, operands)
@@ -166,7 +176,68 @@ class Converter:
 
     def result_shaped(self, op: Any) -> Shaped:
         """Shape and element of the first result."""
-        return self.shaped(op.results[0])
+        found = self.shaped(op.results[0])
+        return found if found.type.has_static_shape else self.results_shaped(op)[0]
+
+    def results_shaped(self, op: Any) -> list[Shaped]:
+        """Shapes and elements of the results, which share one shape where it is dynamic."""
+        found = [self.shaped(value) for value in op.results]
+        if all(shaped.type.has_static_shape for shaped in found):
+            return found
+        operands = [self._scope[value] for value in op.operands]
+        rule = SHAPE_RULES.get(op.name, _common_shape if is_scalar_op(op.name) else None)
+        if rule is None:
+            raise self.emitter.unsupported(op, "of a dynamic shape")
+        # What the type says is so; the rule knows the rest.
+        ruled = rule(self, op, operands)
+        return [
+            Shaped.of([r if n is None else n for n, r in zip(shaped.shape, ruled)], shaped.element)
+            for shaped in found
+        ]
+
+    def _check_shapes(self, op: Any, operands: Sequence[Any]) -> None:
+        if op.name in SHAPE_RULES or is_scalar_op(op.name):
+            return
+        if any(isinstance(operand, Lazy) and not is_static(operand.shaped.shape) for operand in operands):
+            raise self.emitter.unsupported(op, "of a dynamic shape")
+
+    # Sizes.
+
+    def argument(self, shaped: Shaped, value: Value) -> Tensor:
+        """An argument of the function, with its dynamic dims measured."""
+        if shaped.type.has_static_shape:
+            return Tensor(shaped, value)
+        self.has_sizes = True
+        emitter = self.emitter
+        shape = [Size(emitter, emitter.dim(value, i)) if n is None else n for i, n in enumerate(shaped.shape)]
+        return Tensor(Shaped(tuple(shape), shaped.element, shaped.type), value)
+
+    def sizes_in(self, lazy: Lazy) -> list[int | Size]:
+        """The integers of a vector (or of one rank-0 tensor) as sizes; those on the device are read first."""
+        emitter = self.emitter
+        scalars = self.elements_of(lazy)
+        if scalars is None:
+            value, element = self.tensor(lazy), lazy.shaped.element.type
+            if lazy.shaped.shape:
+                places = [(emitter.integer(i, index),) for i in range(lazy.shaped.shape[0])]
+            else:
+                places = [()]
+            scalars = [emitter.emit("tensor.extract", (value, *place), (element,)).results[0] for place in places]
+        return [s.value if isinstance(s, IntegerAttr) else size_of(emitter, s) for s in scalars]
+
+    def elements_of(self, lazy: Lazy) -> list[Attribute | Value] | None:
+        """The integers of a vector or rank-0 tensor, if the host knows them."""
+        if isinstance(lazy, Elements):
+            return list(lazy.scalars)
+        if isinstance(lazy, Uniform) and len(lazy.shaped.shape) <= 1 and is_static(lazy.shaped.shape):
+            scalar = lazy.attribute if lazy.scalar is None else lazy.scalar
+            return [scalar] * (lazy.shaped.shape[0] if lazy.shaped.shape else 1)
+        known = known_integers(lazy)
+        return None if known is None else [IntegerAttr(n, lazy.shaped.element.type) for n in known]
+
+    def of_type(self, value: Value, type: TensorType) -> Value:
+        """The tensor in a type that knows more or less of its shape."""
+        return value if value.type is type else self.emitter.cast("tensor.cast", value, type)
 
     # Element-wise ops.
 
@@ -187,7 +258,24 @@ class Converter:
                     return Uniform(result, folded)
             if op.name not in _NOT_ON_HOST and _is_host_arithmetic(result.element, elements):
                 return Uniform(result, scalar=compute([self.uniform_scalar(o) for o in operands])[0])
+        if any(isinstance(operand, Elements) for operand in operands) and _is_host_arithmetic(result.element, elements):
+            columns = [self.elements_of(operand) for operand in operands]
+            if op.name not in _NOT_ON_HOST and None not in columns:
+                return Elements(result, [self._host_element(compute, row) for row in zip(*columns)])
         return self.map(result, operands, compute)
+
+    def _host_element(
+        self, compute: Callable[[list[Value]], Sequence[Value]], operands: Sequence[Attribute | Value]
+    ) -> Attribute | Value:
+        if all(isinstance(operand, Attribute) for operand in operands):
+            folded = self._fold(compute, list(operands))
+            if folded is not None:
+                return folded
+        return compute([self.scalar_of(operand) for operand in operands])[0]
+
+    def scalar_of(self, element: Attribute | Value) -> Value:
+        """A constant or a scalar as a scalar."""
+        return self.emitter.constant(element) if isinstance(element, Attribute) else element
 
     def _fold(self, compute: Callable[[list[Value]], Sequence[Value]], operands: list[Attribute]) -> Attribute | None:
         """The constant that scalar ops make of constants, or None if one of them doesn't fold."""
@@ -239,7 +327,7 @@ class Converter:
         rank = len(results[0].shape)
         inputs, read = self.read_operands(operands, rank)
         identity = identity_map(rank)
-        outputs = [(self.emitter.empty(result.type), identity) for result in results]
+        outputs = [(self.emitter.empty(result.type, result.sizes), identity) for result in results]
         op = self.emitter.generic(
             inputs, outputs, (PARALLEL,) * rank, lambda arguments: compute(read(arguments))
         )
@@ -268,13 +356,13 @@ class Converter:
                 if isinstance(operand, View):
                     source, along = operand.source, tuple(loops[d] for d in operand.dims)
                 else:
-                    source, along = operand.value, loops if operand.shaped.shape else ()
+                    source, along = self.tensor(operand), loops if operand.shaped.shape else ()
                 position = inputs.setdefault((source, projection(rank, along)), len(inputs))
                 readers.append(lambda arguments, position=position: arguments[position])
         return list(inputs), lambda arguments: [reader(arguments) for reader in readers]
 
     def with_ranges(
-        self, inputs: Sequence[tuple[Value, AffineMap]], rank: int, ranges: Mapping[int, int]
+        self, inputs: Sequence[tuple[Value, AffineMap]], rank: int, ranges: Mapping[int, int | Size]
     ) -> list[tuple[Value, AffineMap]]:
         """The inputs, and an empty one along those summed loops (`ranges`) that no input runs along: how often a loop
         runs is known from the operands alone."""
@@ -282,7 +370,9 @@ class Converter:
         untold = tuple(d for d in ranges if d not in told)
         if not untold:
             return list(inputs)
-        empty = self.emitter.empty(TensorType([ranges[d] for d in untold], i1))
+        shape = [ranges[d] for d in untold]
+        sizes = [n.value for n in shape if isinstance(n, Size)]
+        empty = self.emitter.empty(TensorType(type_shape(shape), i1), sizes)
         return [*inputs, (empty, projection(rank, untold))]
 
     def iota_scalar(self, loop: int, element: Element) -> Value:
@@ -355,9 +445,21 @@ class Converter:
         """The value as an SSA tensor. It is written where its parts are known, so that it serves every later use."""
         if isinstance(lazy, Tensor):
             return lazy.value
+        if isinstance(lazy, Elements):
+            scalars = [self.scalar_of(element) for element in lazy.scalars]
+            return self.emitter.emit("tensor.from_elements", scalars, (lazy.shaped.type,)).results[0]
+        if lazy.shaped.sizes:
+            return self._materialize_here(lazy)
         if lazy.materialized is None:
             lazy.materialized = self._materialize(lazy)
         return lazy.materialized
+
+    def _materialize_here(self, lazy: Uniform | Iota | View) -> Value:
+        """A value of a dynamic shape, where its sizes are known; each use writes it again."""
+        shaped = lazy.shaped
+        if isinstance(lazy, Uniform):
+            return self.fill(self.uniform_scalar(lazy), shaped.type, shaped.sizes)
+        return self.map(shaped, [lazy], lambda scalars: scalars).value
 
     def _materialize(self, lazy: Uniform | Iota | View) -> Value:
         emitter, shaped = self.emitter, lazy.shaped
@@ -382,15 +484,15 @@ class Converter:
         emitter.place_after(lazy.source if isinstance(lazy, View) else empty, op)
         return op.results[0]
 
-    def make_fill(self, scalar: Value, type: TensorType) -> Any:
+    def make_fill(self, scalar: Value, type: TensorType, sizes: Sequence[Value] = ()) -> Any:
         """A `linalg.fill` of an empty tensor that is in no block yet."""
         return self.emitter.make(
-            "linalg.fill", (scalar, self.emitter.empty(type)), (type,), None, (), (1, 1)
+            "linalg.fill", (scalar, self.emitter.empty(type, sizes)), (type,), None, (), (1, 1)
         )
 
-    def fill(self, scalar: Value, type: TensorType) -> Value:
-        """A tensor filled with a scalar, here."""
-        op = self.make_fill(scalar, type)
+    def fill(self, scalar: Value, type: TensorType, sizes: Sequence[Value] = ()) -> Value:
+        """A tensor filled with a scalar, here; `sizes` are those of its dynamic dims."""
+        op = self.make_fill(scalar, type, sizes)
         self.emitter.block.append(op)
         return op.results[0]
 
@@ -403,16 +505,22 @@ class Converter:
         value = self.tensor(lazy)
         return self.emitter.emit("tensor.extract", (value,), (lazy.shaped.element.type,)).results[0]
 
-    def clamped_index(self, scalar: Value, element: Element, limit: int) -> Value:
+    def clamped_index(self, scalar: Value, element: Element, limit: int | Size) -> Value:
         """An integer as an index between 0 and `limit`."""
         emitter = self.emitter
         if element.kind == BOOLEAN:
             raise TypeError("a bool is no index")
-        zero, highest = emitter.integer(0, index), emitter.integer(limit, index)
+        zero, highest = emitter.integer(0, index), index_of(emitter, limit)
         position = emitter.as_index(scalar, element.kind == SIGNED)
         if element.kind == SIGNED:
             return emitter.binary("arith.minsi", emitter.binary("arith.maxsi", position, zero), highest)
         return emitter.binary("arith.minui", position, highest)
+
+
+def _common_shape(c: Converter, op: Any, operands: Sequence[Lazy]) -> list[int | Size]:
+    """The shape of an element-wise op: its operands have it, some of them knowing more of it; scalars have none."""
+    rank = len(c.shaped(op.results[0]).shape)
+    return common_shape([operand.shaped.shape for operand in operands if len(operand.shaped.shape) == rank])
 
 
 def _folded(block: Block, result: Value) -> Attribute | None:

@@ -50,6 +50,7 @@ class Emitter:
         self._anchor: Operation | None = None
         self._constants: dict[Any, Value] = {}
         self._empties: dict[TensorType, Value] = {}
+        self._arithmetic: dict[Any, Value] = {}
 
     # Ops.
 
@@ -120,12 +121,30 @@ class Emitter:
             found = self._constants[attribute] = self._hoist(op)
         return found
 
-    def empty(self, type: TensorType) -> Value:
-        """A tensor of undefined contents."""
+    def empty(self, type: TensorType, sizes: Sequence[Value] = ()) -> Value:
+        """A tensor of undefined contents; `sizes` are those of its dynamic dims."""
+        if sizes:
+            return self.emit("tensor.empty", sizes, (type,)).results[0]
         found = self._empties.get(type)
         if found is None:
             found = self._empties[type] = self._hoist(self.make("tensor.empty", (), (type,)))
         return found
+
+    def host_arithmetic(self, name: str, *operands: Value) -> Value:
+        """An index that ops of the host make of integers or indices; what is there already is not made again."""
+        commutes = name in ("arith.addi", "arith.muli", "arith.maxsi", "arith.minsi")
+        key = (name, *(sorted(operands, key=id) if commutes else operands))
+        for block in (self.entry, self.block):
+            found = self._arithmetic.get((block, key))
+            if found is not None:
+                return found
+        made = self.binary(name, *operands) if len(operands) == 2 else self.cast(name, operands[0], index)
+        self._arithmetic[self.block, key] = made
+        return made
+
+    def dim(self, tensor: Value, dimension: int) -> Value:
+        """`tensor.dim`, here."""
+        return self.emit("tensor.dim", (tensor, self.integer(dimension, index)), (index,)).results[0]
 
     def place_after(self, source: Value, op: Operation) -> None:
         """Puts an op where `source` has just been defined, so that all users of `source` see it too."""

@@ -11,6 +11,7 @@ FAMILIES = (
     "contractions",
     "control_flow",
     "convolutions",
+    "dynamic_shapes",
     "fourier",
     "host_calls",
     "indexing",

@@ -7,14 +7,17 @@ once: types and locations by identity of the MLIR object.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from pyiree.compiler.input import jaxlib_mlir
 from pyiree.compiler.input.elements import COMPLEX, FLOAT, Element, element
+from pyiree.compiler.input.sizes import Size, type_shape
 from pyiree.compiler.ir.attribute_parser import AttributeParser
 from pyiree.compiler.ir.attributes import ArrayAttr, Attribute, FloatAttr, IntegerAttr
+from pyiree.compiler.ir.core import Value
 from pyiree.compiler.ir.dense import DenseElementsAttr, storage_dtype
 from pyiree.compiler.ir.lexer import Source
 from pyiree.compiler.ir.location import (
@@ -30,11 +33,24 @@ from pyiree.compiler.ir.types import TensorType
 
 @dataclass(frozen=True)
 class Shaped:
-    """A StableHLO tensor type: shape (None is a dynamic dim), element, and our tensor type."""
+    """A StableHLO tensor type: shape, element, and our tensor type.
 
-    shape: tuple[int | None, ...]
+    A dynamic dim is a `Size` in the shape of a value, and None in what the reader reads.
+    """
+
+    shape: tuple[Any, ...]
     element: Element
     type: TensorType
+
+    @classmethod
+    def of(cls, shape: Sequence[int | Size], element: Element) -> Shaped:
+        """The tensor type of a value's shape."""
+        return cls(tuple(shape), element, TensorType(type_shape(shape), element.type))
+
+    @property
+    def sizes(self) -> tuple[Value, ...]:
+        """The dynamic dims, in order."""
+        return () if self.type.has_static_shape else tuple([n.value for n in self.shape if isinstance(n, Size)])
 
 
 class SourceReader:

@@ -13,16 +13,17 @@ from pyiree.compiler.input.converter import Converter, converts
 from pyiree.compiler.input.emitter import PARALLEL, identity_map
 from pyiree.compiler.input.import_mlir import Shaped
 from pyiree.compiler.input.jaxlib_mlir import dialect_attribute
-from pyiree.compiler.input.shapes import extract_slice, insert_slice, reshape
+from pyiree.compiler.input.shapes import drop_unit_dims, extract_slice, insert_slice
+from pyiree.compiler.input.sizes import Size
 from pyiree.compiler.input.values import Iota, Lazy, Tensor, Uniform, View
 from pyiree.compiler.ir.core import Value
-from pyiree.compiler.ir.types import TensorType, index
+from pyiree.compiler.ir.types import index
 
 
 def drop_dimension(c: Converter, lazy: Lazy, dimension: int) -> Lazy:
     """The value without a dimension of one element."""
     shape = tuple(n for i, n in enumerate(lazy.shaped.shape) if i != dimension)
-    shaped = Shaped(shape, lazy.shaped.element, TensorType(shape, lazy.shaped.element.type))
+    shaped = Shaped.of(shape, lazy.shaped.element)
     if isinstance(lazy, Uniform):
         return Uniform(shaped, lazy.attribute, lazy.scalar)
     if isinstance(lazy, Iota) and lazy.dimension != dimension:
@@ -32,19 +33,25 @@ def drop_dimension(c: Converter, lazy: Lazy, dimension: int) -> Lazy:
         if dims == tuple(range(len(shape))):
             return Tensor(shaped, lazy.source)
         return View(shaped, lazy.source, dims)
-    return Tensor(shaped, reshape(c, c.tensor(lazy), shape))
+    return Tensor(shaped, drop_unit_dims(c, c.tensor(lazy), [dimension]))
 
 
 @converts("stablehlo.gather")
 def _gather(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
-    numbers = dialect_attribute(op, "dimension_numbers", "GatherDimensionNumbers")
     result = c.result_shaped(op)
     operand, indices = operands
     if isinstance(operand, Uniform):
         return [Uniform(result, operand.attribute, operand.scalar)]
     if 0 in result.shape:
         return [Tensor(result, c.emitter.empty(result.type))]
-    sizes = list(op.attributes["slice_sizes"])
+    return [gather(c, op, operand, indices, list(op.attributes["slice_sizes"]), result)]
+
+
+def gather(
+    c: Converter, op: Any, operand: Lazy, indices: Lazy, sizes: Sequence[int | Size], result: Shaped
+) -> Tensor:
+    """The slices of some sizes, wherever the indices say."""
+    numbers = dialect_attribute(op, "dimension_numbers", "GatherDimensionNumbers")
     offset_dims = list(numbers.offset_dims)
     rank = len(result.shape)
     batch_loops = [d for d in range(rank) if d not in offset_dims]
@@ -73,9 +80,9 @@ def _gather(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
         element = result.element.type
         return [emitter.emit("tensor.extract", (source, *place), (element,)).results[0]]
 
-    outputs = [(c.emitter.empty(result.type), identity_map(rank))]
+    outputs = [(c.emitter.empty(result.type, result.sizes), identity_map(rank))]
     generic = c.emitter.generic(starts.inputs, outputs, (PARALLEL,) * rank, read)
-    return [Tensor(result, generic.results[0])]
+    return Tensor(result, generic.results[0])
 
 
 def _sum(c: Converter, parts: list[Value]) -> Value:
@@ -158,19 +165,19 @@ def _dynamic_slice(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
             place.append(along)
         return [emitter.emit("tensor.extract", (source, *place), (result.element.type,)).results[0]]
 
-    outputs = [(c.emitter.empty(result.type), identity_map(rank))]
+    outputs = [(c.emitter.empty(result.type, result.sizes), identity_map(rank))]
     return [Tensor(result, c.emitter.generic(inputs, outputs, (PARALLEL,) * rank, read).results[0])]
 
 
 def _places(
-    c: Converter, starts: Sequence[Lazy], sizes: Sequence[int], shape: Sequence[int]
+    c: Converter, starts: Sequence[Lazy], sizes: Sequence[int | Size], shape: Sequence[int | Size]
 ) -> list[int | Value]:
     """Clamped offsets on the host; what fills a dimension starts at 0, and constants stay constants."""
     places: list[int | Value] = []
     for start, size, length in zip(starts, sizes, shape):
         if size == length:
             places.append(0)
-        elif isinstance(start, Uniform) and start.attribute is not None:
+        elif isinstance(start, Uniform) and start.attribute is not None and isinstance(length - size, int):
             places.append(min(max(start.attribute.value, 0), length - size))
         else:
             places.append(c.clamped_index(c.host_scalar(start), start.shaped.element, length - size))
@@ -186,4 +193,4 @@ def _dynamic_update_slice(c: Converter, op: Any, operands: list[Lazy]) -> list[L
     if 0 in update.shaped.shape:
         return [operand]
     places = _places(c, starts, update.shaped.shape, result.shape)
-    return [Tensor(result, insert_slice(c, c.tensor(update), c.tensor(operand), places))]
+    return [Tensor(result, insert_slice(c, c.tensor(update), c.tensor(operand), places, None, update.shaped.shape))]

@@ -17,12 +17,6 @@ from pyiree.compiler.input.import_mlir import SourceReader
 ADVICE = {
     "stablehlo.custom_call": "call it outside of the compiled function",
     "stablehlo.rng": "use jax.random",
-    "stablehlo.dynamic_reshape": "give the function concrete shapes",
-    "stablehlo.dynamic_broadcast_in_dim": "give the function concrete shapes",
-    "stablehlo.dynamic_iota": "give the function concrete shapes",
-    "stablehlo.real_dynamic_slice": "give the function concrete shapes",
-    "stablehlo.dynamic_pad": "give the function concrete shapes",
-    "stablehlo.dynamic_gather": "give the function concrete shapes",
     "stablehlo.dynamic_conv": "give the function concrete shapes",
     "stablehlo.all_reduce": "collectives need more than one device",
     "stablehlo.all_gather": "collectives need more than one device",

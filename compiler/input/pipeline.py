@@ -23,7 +23,7 @@ from pyiree.compiler.input.families import load_families
 from pyiree.compiler.input.import_mlir import Shaped, SourceReader
 from pyiree.compiler.input.imports import Imports
 from pyiree.compiler.input.legality import explain_unsupported
-from pyiree.compiler.input.values import TOKEN, Tensor, Token
+from pyiree.compiler.input.values import TOKEN, Token
 from pyiree.compiler.ir.attributes import Attribute, TypeAttr
 from pyiree.compiler.ir.passes import PassContext, PassManager
 from pyiree.compiler.ir.types import FunctionType, IntegerType, TensorType
@@ -88,13 +88,13 @@ def _convert_function(
     entry = made.entry_block
     emitter = Emitter(entry)
     converter = Converter(emitter, reader, functions, imports)
-    tensors = dict(zip(parameters, [Tensor(shaped, value) for shaped, value in zip(inputs, entry.arguments)]))
+    tensors = dict(zip(parameters, [converter.argument(*given) for given in zip(inputs, entry.arguments)]))
     for parameter, argument in zip(parameters, entry.arguments):
         argument.location = reader.location(parameter.location)
     given = converter.inline(function, [tensors.get(value, TOKEN) for value in block.arguments])
     results = [result for result in given if not isinstance(result, Token)]
     emitter.location = location
-    values = [converter.tensor(result) for result in results]
+    values = [converter.of_type(converter.tensor(result), result.shaped.type) for result in results]
     emitter.emit("util.return", values, ())
     outputs = [result.shaped for result in results]
     made.function_type = FunctionType([s.type for s in inputs], [s.type for s in outputs])
@@ -115,7 +115,7 @@ def _encodings(tensors: Sequence[Shaped]) -> list[dict[str, Attribute]]:
     found: list[dict[str, Attribute]] = []
     for shaped in tensors:
         if shaped.element.kind == UNSIGNED:
-            seen = TensorType(shaped.shape, IntegerType(shaped.element.type.width, "u"))
+            seen = TensorType(shaped.type.shape, IntegerType(shaped.element.type.width, "u"))
             found.append({"iree.abi.encoding": TypeAttr(seen)})
         else:
             found.append({})

@@ -15,7 +15,7 @@ from pyiree.compiler.ir.core import Value
 @converts("stablehlo.reduce")
 def _reduce(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     half = len(operands) // 2
-    results = [c.shaped(value) for value in op.results]
+    results = c.results_shaped(op)
     dimensions = list(op.attributes["dimensions"])
     return reduce(c, operands[:half], operands[half:], dimensions, op.regions[0].blocks[0], results)
 
@@ -23,7 +23,7 @@ def _reduce(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
 def initial(c: Converter, value: Lazy, result: Shaped) -> Value:
     """The tensor that a reduction starts from: its initial value everywhere."""
     if isinstance(value, Uniform):
-        return c.fill(c.uniform_scalar(value), result.type)
+        return c.fill(c.uniform_scalar(value), result.type, result.sizes)
     return c.tensor(broadcast(c, value, result, []))
 
 

@@ -12,10 +12,11 @@ from typing import Any
 from pyiree.compiler.input.converter import Converter, converts
 from pyiree.compiler.input.emitter import PARALLEL, identity_map, int_array
 from pyiree.compiler.input.import_mlir import Shaped
-from pyiree.compiler.input.values import Iota, Lazy, Tensor, Uniform, View
-from pyiree.compiler.ir.attributes import ArrayAttr, IntegerAttr
+from pyiree.compiler.input.sizes import Size, index_of, is_static, product, type_shape
+from pyiree.compiler.input.values import Elements, Iota, Lazy, Tensor, Uniform, View
+from pyiree.compiler.ir.attributes import ArrayAttr, Attribute, IntegerAttr
 from pyiree.compiler.ir.core import Block, Region, Value
-from pyiree.compiler.ir.types import TensorType, i64, index
+from pyiree.compiler.ir.types import DYNAMIC_INT64, TensorType, i64, index
 
 
 @converts("stablehlo.constant")
@@ -30,14 +31,24 @@ def _iota(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
 
 @converts("stablehlo.broadcast_in_dim")
 def _broadcast_in_dim(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
-    return [broadcast(c, operands[0], c.result_shaped(op), list(op.attributes["broadcast_dimensions"]))]
+    return [broadcast(c, operands[0], c.result_shaped(op), list(op.attributes["broadcast_dimensions"]), [])]
 
 
-def broadcast(c: Converter, operand: Lazy, result: Shaped, dims: Sequence[int]) -> Lazy:
-    """Dimension `i` of the operand runs along dimension `dims[i]` of the result, or is 1 and repeated."""
+def broadcast(
+    c: Converter, operand: Lazy, result: Shaped, dims: Sequence[int], same: Sequence[int] | None = None
+) -> Lazy:
+    """Dimension `i` of the operand runs along dimension `dims[i]` of the result, or is 1 and repeated.
+
+    Which of the two holds is decided when the program runs for dynamic dimensions, but for those in `same`, whose
+    sizes are equal; all are if it is left out.
+    """
     if isinstance(operand, Uniform):
         return Uniform(result, operand.attribute, operand.scalar)
     shape = operand.shaped.shape
+    if same is not None:
+        unknown = [i for i, d in enumerate(dims) if _may_repeat(shape[i], result.shape[d]) and i not in same]
+        if unknown:
+            return _broadcast_when_run(c, operand, result, dims, unknown)
     repeated = [i for i, d in enumerate(dims) if shape[i] == 1 and result.shape[d] != 1]
     if isinstance(operand, Iota):
         if operand.dimension in repeated:
@@ -46,7 +57,7 @@ def broadcast(c: Converter, operand: Lazy, result: Shaped, dims: Sequence[int]) 
     if isinstance(operand, View):
         source, source_dims = operand.source, operand.dims
     else:
-        source, source_dims = operand.value, tuple(range(len(shape)))
+        source, source_dims = c.tensor(operand), tuple(range(len(shape)))
     # What runs along a repeated dimension has one element there: the source drops that dimension.
     gone = [k for k, d in enumerate(source_dims) if d in repeated]
     if gone:
@@ -55,8 +66,30 @@ def broadcast(c: Converter, operand: Lazy, result: Shaped, dims: Sequence[int]) 
         source_dims = tuple(source_dims[k] for k in kept)
     along = tuple(dims[d] for d in source_dims)
     if along == tuple(range(len(result.shape))):
-        return Tensor(result, source)
+        return Tensor(result, c.of_type(source, result.type))
     return View(result, source, along)
+
+
+def _may_repeat(size: int | Size, length: int | Size) -> bool:
+    return isinstance(size, Size) and length not in (1, size)
+
+
+def _broadcast_when_run(
+    c: Converter, operand: Lazy, result: Shaped, dims: Sequence[int], unknown: Sequence[int]
+) -> Lazy:
+    """A broadcast of which dimensions of one element turn out to be such when the program runs."""
+    emitter, source, shape = c.emitter, c.tensor(operand), operand.shaped.shape
+    one, zero = emitter.integer(1, index), emitter.integer(0, index)
+    is_one = {i: emitter.cmpi("eq", shape[i].value, one) for i in unknown}
+
+    def read(arguments: list[Value]) -> list[Value]:
+        place = []
+        for i, d in enumerate(dims):
+            along = zero if shape[i] == 1 else emitter.linalg_index(d)
+            place.append(emitter.select(is_one[i], zero, along) if i in is_one else along)
+        return [emitter.emit("tensor.extract", (source, *place), (result.element.type,)).results[0]]
+
+    return c.map(result, [], read)
 
 
 def _index_zero(c: Converter, iota: Iota) -> Value:
@@ -75,9 +108,36 @@ def _reshape(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     result = c.result_shaped(op)
     if isinstance(operands[0], Uniform):
         return [Uniform(result, operands[0].attribute, operands[0].scalar)]
-    if operands[0].shaped.shape == result.shape:
-        return [operands[0]]
-    return [Tensor(result, reshape(c, c.tensor(operands[0]), result.shape))]
+    return [reshaped(c, operands[0], result)]
+
+
+def reshaped(c: Converter, operand: Lazy, result: Shaped) -> Lazy:
+    """A value that isn't uniform in another shape."""
+    source = operand.shaped.shape
+    if source == result.shape:
+        return operand
+    if isinstance(operand, Elements) and not result.shape:
+        (only,) = operand.scalars
+        return Uniform(result, *((only, None) if isinstance(only, Attribute) else (None, only)))
+    value = c.tensor(operand)
+    if is_static((*source, *result.shape)):
+        return Tensor(result, reshape(c, value, result.shape))
+    # Dimensions of one element come and go; what else changes does so by way of a vector.
+    long = [d for d, n in enumerate(source) if n != 1]
+    sizes = [source[d] for d in long]
+    if sizes != [n for n in result.shape if n != 1]:
+        value = collapse(c, value, [product(source)], [list(range(len(source)))]) if len(source) != 1 else value
+        return Tensor(result, expand(c, value, result.shape, [list(range(len(result.shape)))]))
+    if len(long) < len(source):
+        value = collapse(c, value, sizes, _groups_with_ones(source))
+    if len(long) < len(result.shape):
+        value = expand(c, value, result.shape, _groups_with_ones(result.shape))
+    return Tensor(result, value)
+
+
+def _groups_with_ones(shape: Sequence[int | Size]) -> list[list[int]]:
+    """Each dimension of more or fewer than one element, with those of one beside it."""
+    return _groups_around(len(shape), [d for d, n in enumerate(shape) if n == 1])
 
 
 def reassociation(source: Sequence[int], target: Sequence[int]) -> list[list[int]] | None:
@@ -125,24 +185,45 @@ def _groups_attribute(groups: Sequence[Sequence[int]]) -> ArrayAttr:
     return ArrayAttr([ArrayAttr([IntegerAttr(i, i64) for i in group]) for group in groups])
 
 
-def collapse(c: Converter, value: Value, shape: Sequence[int], groups: Sequence[Sequence[int]]) -> Value:
+def collapse(c: Converter, value: Value, shape: Sequence[int | Size], groups: Sequence[Sequence[int]]) -> Value:
     """`tensor.collapse_shape`."""
-    type = TensorType(shape, value.type.element_type)  # type: ignore[attr-defined]
+    type = TensorType(type_shape(shape), value.type.element_type)  # type: ignore[attr-defined]
     properties = {"reassociation": _groups_attribute(groups)}
     return c.emitter.emit("tensor.collapse_shape", (value,), (type,), properties).results[0]
 
 
-def expand(c: Converter, value: Value, shape: Sequence[int], groups: Sequence[Sequence[int]]) -> Value:
+def expand(c: Converter, value: Value, shape: Sequence[int | Size], groups: Sequence[Sequence[int]]) -> Value:
     """`tensor.expand_shape`."""
-    type = TensorType(shape, value.type.element_type)  # type: ignore[attr-defined]
-    properties = {"reassociation": _groups_attribute(groups), "static_output_shape": int_array(shape)}
-    return c.emitter.emit("tensor.expand_shape", (value,), (type,), properties).results[0]
+    type = TensorType(type_shape(shape), value.type.element_type)  # type: ignore[attr-defined]
+    sizes, static = _split(shape)
+    properties = {"reassociation": _groups_attribute(groups), "static_output_shape": int_array(static)}
+    return c.emitter.emit("tensor.expand_shape", (value, *sizes), (type,), properties).results[0]
 
 
 def drop_unit_dims(c: Converter, value: Value, dims: Sequence[int]) -> Value:
     """The tensor without some of its dimensions of one element."""
-    shape = [n for i, n in enumerate(value.type.shape) if i not in dims]  # type: ignore[attr-defined]
-    return reshape(c, value, shape)
+    lengths = value.type.shape  # type: ignore[attr-defined]
+    shape = [n for i, n in enumerate(lengths) if i not in dims]
+    if None not in lengths:
+        return reshape(c, value, shape)
+    type = TensorType(shape, value.type.element_type)  # type: ignore[attr-defined]
+    properties = {"reassociation": _groups_attribute(_groups_around(len(lengths), dims))}
+    return c.emitter.emit("tensor.collapse_shape", (value,), (type,), properties).results[0]
+
+
+def _groups_around(rank: int, gone: Sequence[int]) -> list[list[int]]:
+    """The dimensions that stay, each with those beside it that go."""
+    groups: list[list[int]] = []
+    leading: list[int] = []
+    for d in range(rank):
+        if d not in gone:
+            groups.append([*leading, d])
+            leading = []
+        elif groups:
+            groups[-1].append(d)
+        else:
+            leading.append(d)
+    return groups
 
 
 @converts("stablehlo.slice")
@@ -152,6 +233,9 @@ def _slice(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     if isinstance(operand, Uniform):
         return [Uniform(result, operand.attribute, operand.scalar)]
     starts, strides = list(op.attributes["start_indices"]), list(op.attributes["strides"])
+    if isinstance(operand, Elements):
+        (start,), (stride,), length = starts, strides, result.shape[0]
+        return [Elements(result, operand.scalars[start :: stride][:length])]
     if isinstance(operand, View):
         # Slicing what is repeated gives less of it: only the dimensions of the source are cut.
         source_shape = operand.source.type.shape  # type: ignore[attr-defined]
@@ -166,18 +250,23 @@ def _slice(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
 
 
 def extract_slice(
-    c: Converter, value: Value, starts: Sequence[int | Value], sizes: Sequence[int], strides: Sequence[int]
+    c: Converter,
+    value: Value,
+    starts: Sequence[int | Value | Size],
+    sizes: Sequence[int | Size],
+    strides: Sequence[int | Size],
 ) -> Value:
     """`tensor.extract_slice` with constant or index offsets."""
-    type = TensorType(sizes, value.type.element_type)  # type: ignore[attr-defined]
-    offsets, static = _split_offsets(starts)
+    type = TensorType(type_shape(sizes), value.type.element_type)  # type: ignore[attr-defined]
+    (offsets, at), (lengths, long), (steps, apart) = (_split(list_) for list_ in (starts, sizes, strides))
     properties = {
-        "static_offsets": int_array(static),
-        "static_sizes": int_array(sizes),
-        "static_strides": int_array(strides),
+        "static_offsets": int_array(at),
+        "static_sizes": int_array(long),
+        "static_strides": int_array(apart),
     }
-    segments = (1, len(offsets), 0, 0)
-    op = c.emitter.emit("tensor.extract_slice", (value, *offsets), (type,), properties, (), segments)
+    segments = (1, len(offsets), len(lengths), len(steps))
+    operands = (value, *offsets, *lengths, *steps)
+    op = c.emitter.emit("tensor.extract_slice", operands, (type,), properties, (), segments)
     return op.results[0]
 
 
@@ -187,26 +276,27 @@ def insert_slice(
     into: Value,
     starts: Sequence[int | Value],
     strides: Sequence[int] | None = None,
+    shape: Sequence[int | Size] | None = None,
 ) -> Value:
-    """`tensor.insert_slice` with constant or index offsets."""
-    sizes = value.type.shape  # type: ignore[attr-defined]
-    offsets, static = _split_offsets(starts)
+    """`tensor.insert_slice` with constant or index offsets; `shape` is that of `value` if its type doesn't say it."""
+    (offsets, at) = _split(starts)
+    lengths, long = _split(value.type.shape if shape is None else shape)  # type: ignore[attr-defined]
     properties = {
-        "static_offsets": int_array(static),
-        "static_sizes": int_array(sizes),
-        "static_strides": int_array(strides or [1] * len(sizes)),
+        "static_offsets": int_array(at),
+        "static_sizes": int_array(long),
+        "static_strides": int_array(strides or [1] * len(long)),
     }
-    segments = (1, 1, len(offsets), 0, 0)
-    op = c.emitter.emit("tensor.insert_slice", (value, into, *offsets), (into.type,), properties, (), segments)
+    segments = (1, 1, len(offsets), len(lengths), 0)
+    operands = (value, into, *offsets, *lengths)
+    op = c.emitter.emit("tensor.insert_slice", operands, (into.type,), properties, (), segments)
     return op.results[0]
 
 
-def _split_offsets(starts: Sequence[int | Value]) -> tuple[list[Value], list[int]]:
-    """SSA offsets, and the static list in which they are marked as dynamic."""
-    from pyiree.compiler.ir.types import DYNAMIC_INT64
-
-    values = [s for s in starts if isinstance(s, Value)]
-    return values, [DYNAMIC_INT64 if isinstance(s, Value) else s for s in starts]
+def _split(numbers: Sequence[int | Value | Size]) -> tuple[list[Value], list[int]]:
+    """SSA numbers, and the static list in which they are marked as dynamic."""
+    plain = [n.value if isinstance(n, Size) else n for n in numbers]
+    values = [n for n in plain if isinstance(n, Value)]
+    return values, [DYNAMIC_INT64 if isinstance(n, Value) else n for n in plain]
 
 
 @converts("stablehlo.pad")
@@ -217,6 +307,8 @@ def _pad(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     result = c.result_shaped(op)
     if not any((*low, *high, *interior)):
         return [operand]
+    if result.sizes:
+        return [pad_when_run(c, operand, padding, low, interior, result)]
     if isinstance(operand, Uniform) and operand.attribute is not None and isinstance(padding, Uniform):
         if operand.attribute is padding.attribute:
             return [Uniform(result, operand.attribute)]
@@ -260,6 +352,39 @@ def pad(
     return insert_slice(c, value, background, places, strides)
 
 
+def pad_when_run(
+    c: Converter,
+    operand: Lazy,
+    padding: Lazy,
+    low: Sequence[int | Size],
+    interior: Sequence[int | Size],
+    result: Shaped,
+) -> Lazy:
+    """As `pad`, where sizes or amounts are known when the program runs: every element looks where it comes from."""
+    emitter, shape, rank = c.emitter, operand.shaped.shape, len(result.shape)
+    # A border of padding behind the last element is what all other places read; so there is always one to read.
+    wide = [n + 1 for n in shape]
+    type = TensorType(type_shape(wide), result.element.type)
+    source = _pad_edges(c, c.tensor(operand), c.host_scalar(padding), [0] * rank, [1] * rank, type)
+    zero = emitter.integer(0, index)
+
+    def read(arguments: list[Value]) -> list[Value]:
+        place = []
+        for loop in range(rank):
+            behind = index_of(emitter, shape[loop])
+            along = emitter.binary("arith.subi", emitter.linalg_index(loop), index_of(emitter, low[loop]))
+            step = index_of(emitter, interior[loop] + 1)
+            found = emitter.binary("arith.divsi", along, step)
+            is_one = emitter.cmpi("eq", emitter.binary("arith.muli", found, step), along)
+            is_in = emitter.binary(
+                "arith.andi", emitter.cmpi("sge", along, zero), emitter.cmpi("slt", found, behind)
+            )
+            place.append(emitter.select(emitter.binary("arith.andi", is_one, is_in), found, behind))
+        return [emitter.emit("tensor.extract", (source, *place), (result.element.type,)).results[0]]
+
+    return c.map(result, [], read)
+
+
 def _pad_edges(
     c: Converter, value: Value, scalar: Value, low: Sequence[int], high: Sequence[int], type: TensorType
 ) -> Value:
@@ -281,6 +406,10 @@ def _concatenate(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
         attribute = operands[0].attribute
         if all(isinstance(o, Uniform) and o.attribute is attribute for o in operands):
             return [Uniform(result, attribute)]
+    if c.has_sizes and len(result.shape) == 1 and result.element.is_integer:
+        parts = [c.elements_of(operand) for operand in operands]
+        if None not in parts:
+            return [Elements(result, [element for part in parts for element in part])]  # type: ignore[union-attr]
     return [Tensor(result, concatenate(c, [c.tensor(o) for o in operands], dimension, result.type))]
 
 
@@ -300,15 +429,17 @@ def _reverse(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     dimensions = list(op.attributes["dimensions"])
     if isinstance(operand, Uniform):
         return [operand]
-    return [Tensor(operand.shaped, reverse(c, c.tensor(operand), dimensions))]
+    return [Tensor(operand.shaped, reverse(c, c.tensor(operand), dimensions, operand.shaped.shape))]
 
 
-def reverse(c: Converter, value: Value, dimensions: Sequence[int]) -> Value:
-    """The elements in the opposite order along some dimensions."""
+def reverse(
+    c: Converter, value: Value, dimensions: Sequence[int], shape: Sequence[int | Size] | None = None
+) -> Value:
+    """The elements in the opposite order along some dimensions; `shape` is the tensor's if its type doesn't say it."""
     emitter = c.emitter
-    shape = value.type.shape  # type: ignore[attr-defined]
+    shape = value.type.shape if shape is None else shape  # type: ignore[attr-defined]
     rank = len(shape)
-    if not any(shape[d] > 1 for d in dimensions):
+    if all(shape[d] in (0, 1) for d in dimensions):
         return value
 
     def read(arguments: list[Value]) -> list[Value]:
@@ -316,12 +447,13 @@ def reverse(c: Converter, value: Value, dimensions: Sequence[int]) -> Value:
         for loop in range(rank):
             along = emitter.linalg_index(loop)
             if loop in dimensions:
-                along = emitter.binary("arith.subi", emitter.integer(shape[loop] - 1, index), along)
+                along = emitter.binary("arith.subi", index_of(emitter, shape[loop] - 1), along)
             position.append(along)
         element = value.type.element_type  # type: ignore[attr-defined]
         return [emitter.emit("tensor.extract", (value, *position), (element,)).results[0]]
 
-    outputs = [(emitter.empty(value.type), identity_map(rank))]  # type: ignore[arg-type]
+    sizes = [n.value for n in shape if isinstance(n, Size)]
+    outputs = [(emitter.empty(value.type, sizes), identity_map(rank))]  # type: ignore[arg-type]
     return emitter.generic([], outputs, (PARALLEL,) * rank, read).results[0]
 
 
@@ -341,6 +473,8 @@ def _sharding_constraint(c: Converter, op: Any, operands: list[Lazy]) -> list[La
 def _get_dimension_size(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     result = c.result_shaped(op)
     size = operands[0].shaped.shape[op.attributes["dimension"].value]
+    if isinstance(size, Size):
+        return [Uniform(result, scalar=c.emitter.cast("arith.index_cast", size.value, result.element.type))]
     return [Uniform(result, IntegerAttr(size, result.element.type))]
 
 

@@ -9,6 +9,7 @@ tensor of a value that had to become one after all.
 - `Uniform`   one scalar everywhere: a constant attribute, or an SSA scalar (a loop counter, a host integer)
 - `Iota`      the index along one dimension
 - `View`      a tensor read through a projected permutation: a broadcast, a transpose, or both
+- `Elements` a short vector of integers of the host, such as a shape
 - `Token`     nothing: side effects happen in the order in which they are written
 - `Group`     the parts of a tuple
 """
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyiree.compiler.input.import_mlir import Shaped
+from pyiree.compiler.input.sizes import is_static
 from pyiree.compiler.ir.attributes import Attribute, IntegerAttr
 from pyiree.compiler.ir.core import Value
 from pyiree.compiler.ir.dense import DenseElementsAttr
@@ -63,6 +65,14 @@ class View:
     materialized: Value | None = None
 
 
+@dataclass(slots=True)
+class Elements:
+    """A vector of integers, each a constant or an SSA scalar of the host."""
+
+    shaped: Shaped
+    scalars: list[Attribute | Value]
+
+
 class Token:
     """What `stablehlo.token` stands for; it has no shape and is no tensor."""
 
@@ -76,12 +86,12 @@ class Group:
 
 TOKEN = Token()
 
-Lazy = Tensor | Uniform | Iota | View
+Lazy = Tensor | Uniform | Iota | View | Elements
 
 
 def known_integers(value: Lazy) -> list[int] | None:
     """The elements of an integer tensor in order, if the program says what they are."""
-    if isinstance(value, Uniform) and isinstance(value.attribute, IntegerAttr):
+    if isinstance(value, Uniform) and isinstance(value.attribute, IntegerAttr) and is_static(value.shaped.shape):
         return [value.attribute.value] * math.prod(value.shaped.shape)
     return _known_elements(value.value) if isinstance(value, Tensor) else None
 

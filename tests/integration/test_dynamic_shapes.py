@@ -1,0 +1,137 @@
+"""Programs compiled once for shapes that are known when they run, beside jax.jit and NumPy at several sizes."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pyiree
+import pytest
+from jax import export
+from pyiree.runtime.vm.errors import VmError
+
+SIZES = [(5, 7), (1, 1), (1, 4), (40, 33)]
+
+PROGRAMS = {
+    "matmul": (lambda x, w: x @ w, ["b, 8", "8, 16"]),
+    "softmax": (lambda x: jax.nn.softmax(x, axis=-1), ["b, n"]),
+    "mlp": (lambda x, w, v, u: jnp.tanh(x @ w + v) @ u, ["b, 8", "8, 16", "16", "16, 4"]),
+    "attention": (
+        lambda q, k, v: jax.nn.softmax(jnp.einsum("bqd,bkd->bqk", q, k), -1) @ v,
+        ["b, n, 4", "b, n, 4", "b, n, 4"],
+    ),
+    "gram": (lambda x: x.T @ x, ["b, n"]),
+    "normalize": (lambda x: (x - x.mean(0)) / (x.std(0) + 1), ["b, n"]),
+    "join": (lambda x: jnp.concatenate([x.reshape(-1), jnp.arange(x.shape[0]).astype(jnp.float32)]) * 2, ["b, n"]),
+    "differences": (lambda x: x[1:] - x[:-1], ["b, n"]),
+    "turned": (lambda x: x[:, ::-1] + x, ["b, n"]),
+    "pad": (lambda x: jnp.pad(x, ((1, 2), (0, 1)), constant_values=3.0), ["b, n"]),
+    "take": (lambda x: jnp.take(x, jnp.array([0, 0]), axis=0), ["b, n"]),
+    "all_pairs": (lambda x: x[:, None, :] + x[None, :, :], ["b, n"]),
+    "split_rows": (lambda x: x.reshape(x.shape[0], 2, 3).sum(1), ["b, 6"]),
+    "pairs": (lambda x: x.reshape(-1, 2).sum(1), ["b, 6"]),
+    "argmax": (lambda x: x.argmax(1), ["b, n"]),
+    "sizes": (lambda x: x * x.shape[0] + x.shape[1], ["b, n"]),
+    "gradient": (lambda w, x: jax.grad(lambda w: jnp.sum(jnp.tanh(x @ w) ** 2))(w), ["8, 3", "b, 8"]),
+}
+
+
+def compile_symbolic(function, shapes):
+    """The program of a function exported for symbolic shapes."""
+    scope = export.SymbolicScope()
+    arguments = [jax.ShapeDtypeStruct(export.symbolic_shape(s, scope=scope), jnp.float32) for s in shapes]
+    return pyiree.compile(export.export(jax.jit(function), platforms=["cpu"])(*arguments).mlir_module())
+
+
+def at(shape, sizes):
+    numbers = np.random.default_rng(3)
+    return numbers.normal(size=[sizes[n] if n in sizes else int(n) for n in shape.split(", ")]).astype(np.float32)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_one_program_serves_all_sizes(name):
+    function, shapes = PROGRAMS[name]
+    program = compile_symbolic(function, shapes)
+    for b, n in SIZES:
+        arguments = [at(shape, {"b": b, "n": n}) for shape in shapes]
+        expected = np.asarray(jax.jit(function)(*arguments))
+        given = program.main(*arguments)
+        assert (given.shape, given.dtype) == (expected.shape, expected.dtype)
+        np.testing.assert_allclose(given, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_an_assertion_about_shapes_fails_the_call():
+    program = compile_symbolic(lambda x: x + 1, ["b, 4"])
+    with pytest.raises(VmError, match="Expected value >= 1 for dimension variable 'b'"):
+        program.main(np.zeros((0, 4), np.float32))
+    np.testing.assert_array_equal(program.main(np.zeros((2, 4), np.float32)), np.ones((2, 4), np.float32))
+
+
+@pytest.mark.parametrize("rows", [0, 1, 6])
+def test_no_rows_and_one_row(rows):
+    program = pyiree.compile("""func.func public @main(%x: tensor<?x8xf32>, %w: tensor<8x3xf32>) ->
+          (tensor<?x3xf32>, tensor<?xf32>, tensor<3xf32>, tensor<?x3xf32>) {
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] :
+        (tensor<?x8xf32>, tensor<8x3xf32>) -> tensor<?x3xf32>
+      %r = stablehlo.reduce(%d init: %zero) applies stablehlo.add across dimensions = [1] :
+        (tensor<?x3xf32>, tensor<f32>) -> tensor<?xf32>
+      %c = stablehlo.reduce(%d init: %zero) applies stablehlo.add across dimensions = [0] :
+        (tensor<?x3xf32>, tensor<f32>) -> tensor<3xf32>
+      %v = stablehlo.reverse %d, dims = [0] : tensor<?x3xf32>
+      return %d, %r, %c, %v : tensor<?x3xf32>, tensor<?xf32>, tensor<3xf32>, tensor<?x3xf32>
+    }""")
+    x, w = at(f"{rows}, 8", {}), at("8, 3", {})
+    product, sums, columns, turned = program.main(x, w)
+    expected = x.astype(np.float64) @ w
+    np.testing.assert_allclose(product, expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(sums, expected.sum(1), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(columns, expected.sum(0), rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(turned, product[::-1])
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+def test_whether_a_dim_is_repeated_is_seen_when_the_program_runs(rows):
+    program = pyiree.compile("""func.func public @main(%x: tensor<?x3xf32>, %y: tensor<?x3xf32>) -> tensor<?x3xf32> {
+      %n = stablehlo.get_dimension_size %y, dim = 0 : (tensor<?x3xf32>) -> tensor<i32>
+      %n1 = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>
+      %three = stablehlo.constant dense<3> : tensor<1xi32>
+      %shape = stablehlo.concatenate %n1, %three, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+      %b = stablehlo.dynamic_broadcast_in_dim %x, %shape, dims = [0, 1] :
+        (tensor<?x3xf32>, tensor<2xi32>) -> tensor<?x3xf32>
+      %r = stablehlo.add %b, %y : tensor<?x3xf32>
+      return %r : tensor<?x3xf32>
+    }""")
+    x, y = at(f"{rows}, 3", {}), at("4, 3", {})
+    np.testing.assert_array_equal(program.main(x, y), x + y)
+
+
+def test_a_shape_that_is_an_argument():
+    program = pyiree.compile("""func.func public @main(%x: tensor<?xf32>, %s: tensor<2xi32>) ->
+          (tensor<?x?xf32>, tensor<?x?xi32>) {
+      %r = stablehlo.dynamic_reshape %x, %s : (tensor<?xf32>, tensor<2xi32>) -> tensor<?x?xf32>
+      %i = stablehlo.dynamic_iota %s, dim = 1 : (tensor<2xi32>) -> tensor<?x?xi32>
+      return %r, %i : tensor<?x?xf32>, tensor<?x?xi32>
+    }""")
+    x = np.arange(12, dtype=np.float32)
+    for shape in ((3, 4), (12, 1), (1, 12)):
+        reshaped, along = program.main(x, np.array(shape, np.int32))
+        np.testing.assert_array_equal(reshaped, x.reshape(shape))
+        np.testing.assert_array_equal(along, np.indices(shape)[1])
+
+
+@pytest.mark.parametrize("length", [0, 1, 5])
+def test_amounts_of_padding_that_are_arguments(length):
+    program = pyiree.compile("""func.func public @main(%x: tensor<?xf32>, %l: tensor<1xi32>, %h: tensor<1xi32>,
+          %i: tensor<1xi32>) -> tensor<?xf32> {
+      %v = stablehlo.constant dense<-1.0> : tensor<f32>
+      %r = stablehlo.dynamic_pad %x, %v, %l, %h, %i :
+        (tensor<?xf32>, tensor<f32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<?xf32>
+      return %r : tensor<?xf32>
+    }""")
+    x = np.arange(length, dtype=np.float32)
+    for low, high, interior in ((0, 0, 0), (2, 1, 0), (1, 3, 2), (-1, 2, 1)):
+        spread = np.full(max(0, length + max(length - 1, 0) * interior), -1, np.float32)
+        spread[:: interior + 1] = x
+        wide = np.concatenate([np.full(9, -1, np.float32), spread, np.full(9, -1, np.float32)])
+        expected = wide[9 - low : 9 + len(spread) + high]
+        given = program.main(x, *(np.array([n], np.int32) for n in (low, high, interior)))
+        np.testing.assert_array_equal(given, expected)
