@@ -19,6 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
+from pyiree.compiler.dialects.iree_linalg_ext import SortOp
+from pyiree.compiler.dialects.tensor import EmptyOp
 from pyiree.compiler.flow.block_order import sort_block
 from pyiree.compiler.flow.fusion_model import CHEAP, FusionGroup
 from pyiree.compiler.flow.host_tensor_ops import stays_on_host
@@ -40,10 +42,12 @@ from pyiree.compiler.ir.core import Block, Operation, Value
 from pyiree.compiler.ir.effects import is_pure
 from pyiree.compiler.ir.location import fuse_locations
 from pyiree.compiler.ir.passes import PassContext, register_pass
-from pyiree.compiler.ir.types import TensorType
+from pyiree.compiler.ir.types import FloatType, IntegerType, TensorType
 
 #: How many groups of the same form one more is compared with.
 _SIBLINGS = 8
+#: Rows with more bits are sorted in memory of their own; shorter ones fit a workgroup's.
+_LONG_SORT_BITS = 8 << 16
 
 
 @register_pass("iree-dispatch-creation-form-dispatch-regions", on=("util.func", "util.initializer"))
@@ -239,16 +243,17 @@ class _BlockGrouping:
             r
             for op in own
             for r in op.results
-            if op.name == "iree_linalg_ext.sort" or any(u not in inside for u in self._outer_users(r, group))
+            if isinstance(op, SortOp) or any(u not in inside for u in self._outer_users(r, group))
         ]
         place = Builder.before(own[-1], fuse_locations([op.location for op in own]))
         for op in members:
             for operand in (*op.operands, *_captures(op)):
                 self._copy_inputs(operand, builder, mapping)
             builder.insert(op.clone(mapping))
-        builder.insert(ReturnOp([mapping[v] for v in escaping]))
+        work = [builder.insert(EmptyOp([], result=type)).result for op in own for type in _work_memory(op)]
+        builder.insert(ReturnOp([*[mapping[v] for v in escaping], *work]))
         dims = [d for v in escaping for d in dynamic_dims(place, v)]
-        region = DispatchRegionOp(dims, (), body, results=[v.type for v in escaping])
+        region = DispatchRegionOp(dims, (), body, results=[v.type for v in (*escaping, *work)])
         place.insert(region)
         for old, new in zip(escaping, region.results):
             old.replace_uses_if(new, lambda use: not _is_within(use.owner, inside))
@@ -291,6 +296,16 @@ class _BlockGrouping:
         for op in list(self.block.reversed_ops):
             if is_pure(op) and op.results and not any(r.has_uses for r in op.results):
                 op.erase()
+
+
+def _work_memory(op: Operation) -> list[TensorType]:
+    """Tensors beside its results in which a sort of long rows can move its elements; nobody reads them later."""
+    if not isinstance(op, SortOp):
+        return []
+    types = [v.type for v in op.outputs]
+    bits = sum([element.width for t in types if (element := t.element_type).__class__ in (IntegerType, FloatType)])
+    shape = types[0].shape
+    return types if None not in shape and shape[op.dimension] * bits > _LONG_SORT_BITS else []
 
 
 def _captures(op: Operation) -> list[Value]:

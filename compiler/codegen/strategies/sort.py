@@ -1,8 +1,10 @@
 """Stable sorts of several tensors together along a dim.
 
-Enters: a dispatch with one iree_linalg_ext.sort whose results are stored. Leaves: for each row a merge sort from the
-bottom up, in the memory of the results. To merge two neighbouring runs, the left one is moved aside into local memory
-and merged back with the right one; if it does not fit, its blocks are merged one by one, the last first.
+Enters: a dispatch with one iree_linalg_ext.sort whose results are stored; a tensor that is stored without ever having
+been written is memory to work in. Leaves: for each row a sort by digits, where the order is that of one number and
+there is room for the row beside the results. Otherwise a merge sort from the bottom up, in the memory of the results.
+To merge two neighbouring runs, the left one is moved aside into local memory and merged back with the right one; if
+it does not fit, its blocks are merged one by one, the last first.
 """
 
 from __future__ import annotations
@@ -10,24 +12,52 @@ from __future__ import annotations
 from ...ir.core import Operation
 from ...ir.diagnostics import CompileError
 from .. import configure
-from ..complex_values import all_parts, elements_of_parts, part_count, part_element
+from ..complex_values import all_parts, elements_of_parts, is_complex, part_count, part_element
 from ..dispatch import DispatchGraph, KernelContext
 from ..evaluate import Evaluator
-from ..indexing import Lanes, LaneScope, Sym, of
+from ..indexing import Dim, Lanes, LaneScope, Sym, of
 from ..loops import BOOL, INDEX, Buffer, KernelBuilder, Value, storage_bytes
 from ..nest import loop_nest, tile_ranges
 from ..plan import Plan, count_factors
 from ..stores import ResultStore, result_stores
 from ..survey import survey
 from ..target import Target
+from .radix_sort import Destination, LocalPlace, RadixKey, RadixSort, radix_key
 
 SORT = "iree_linalg_ext.sort"
 _ASIDE_BYTES = 96 << 10
+# Rows of fewer elements are merged.
+_SHORT = 24
 
 
 def build(graph: DispatchGraph, target: Target) -> Plan:
     """The kernel of a sort."""
     return _SortKernel(graph, target).build()
+
+
+class _SourceRow:
+    """The elements that are to be sorted."""
+
+    def __init__(self, kernel: _SortKernel):
+        self._kernel = kernel
+
+    def load(self, scope: LaneScope, number: int, position: Dim, lanes: int, first: int) -> Value:
+        inner = self._kernel.lanes_at(scope, position, lanes, first)
+        return Evaluator(self._kernel.context, inner).value_at(self._kernel.op.outputs[number], self._kernel.point)
+
+
+class _StoredRow:
+    """A row of the results, or of the memory beside them."""
+
+    def __init__(self, kernel: _SortKernel, stores: list[ResultStore]):
+        self._kernel, self._stores = kernel, stores
+
+    def load(self, scope: LaneScope, number: int, position: Dim, lanes: int, first: int) -> Value:
+        inner = self._kernel.lanes_at(scope, position, lanes, first)
+        return self._stores[number].load(inner, self._kernel.point)
+
+    def store(self, scope: LaneScope, number: int, position: Value, value: Value) -> None:
+        self._stores[number].store(self._kernel.lanes_at(scope, position, 1, 0), self._kernel.point, value)
 
 
 class _SortKernel:
@@ -37,7 +67,11 @@ class _SortKernel:
         self.context = KernelContext(graph, self.builder)
         self.op: Operation = next(op for op in graph.ops if op.name == SORT)
         self.stores: dict[int, ResultStore] = {}
+        self.work: list[ResultStore] = []
         for store in result_stores(self.context):
+            if store.value.defining_op is not self.op and store.value.defining_op.name == "tensor.empty":
+                self.work.append(store)
+                continue
             if store.value.defining_op is not self.op:
                 raise CompileError(f"dispatch {graph.name} stores more than the results of its sort", store.op.location)
             self.stores[store.value.index] = store
@@ -58,12 +92,42 @@ class _SortKernel:
         found = survey(self.context, self.domain, self._copy)
         bands = configure.bands_of(self.rows, found, builder)
         extent = self.along.extent if self.along.extent.__class__ is int else 256
-        nanoseconds = (2.0 + found.cost) * extent * max(1, extent.bit_length())
+        key = self._radix_key()
+        steps = max(1, extent.bit_length()) if key is None else key.passes
+        nanoseconds = (2.0 + found.cost) * extent * steps
         tiles = configure.tile_bands(bands, nanoseconds, [1] * len(bands))
         ranges = tile_ranges(builder, bands, tiles)
-        self._make_aside(extent)
-        loop_nest(LaneScope(builder, 1), bands, ranges, self._row)
+        if key is None:
+            self._make_aside(extent)
+            loop_nest(LaneScope(builder, 1), bands, ranges, self._row)
+        else:
+            self._by_digits(key, bands, ranges)
         return Plan(builder.finish(), count_factors(self.context, [b.extent for b in bands], tiles.sizes) or [1])
+
+    def _radix_key(self) -> RadixKey | None:
+        """The key to sort by, if sorting by digits is possible and pays."""
+        extent = self.along.extent
+        if extent.__class__ is not int or extent < _SHORT or any(map(is_complex, self.types)):
+            return None
+        key = radix_key(self.body)
+        room = extent * sum([storage_bytes(part_element(type)) for type in self.types]) <= _ASIDE_BYTES
+        return key if key is not None and (key.passes % 2 or self.work or room) else None
+
+    def _by_digits(self, key: RadixKey, bands, ranges) -> None:
+        extent = self.along.extent
+        lanes = configure.lanes_for(self.target, max(32, key.bits))
+        radix = RadixSort(self.context, key, len(self.types), extent, lanes)
+        results = [self.stores[k] for k in range(len(self.types))]
+        result = _StoredRow(self, results)
+        aside: Destination = result
+        if self.work:
+            aside = _StoredRow(self, self.work)
+        elif key.passes % 2 == 0:
+            elems = [part_element(type) for type in self.types]
+            aside = LocalPlace(self.builder, [self.builder.local(f"aside{k}", e, extent) for k, e in enumerate(elems)])
+        loop_nest(
+            LaneScope(self.builder, 1), bands, ranges, lambda scope: radix.row(scope, _SourceRow(self), aside, result)
+        )
 
     def _make_aside(self, extent: int) -> None:
         """Local memory for a run, as many elements as fit, of every tensor."""
@@ -81,6 +145,12 @@ class _SortKernel:
             self.stores[number].store(scope, self.point, value)
 
     # -- elements of the current row
+
+    def lanes_at(self, scope: LaneScope, position: Dim, lanes: int, first: int) -> LaneScope:
+        """Positions of the row from `position` + `first` on."""
+        inner = scope.copy(lanes)
+        inner.bind(self.along, Lanes(position, first if lanes == 1 else tuple(range(first, first + lanes))))
+        return inner
 
     def _at(self, scope: LaneScope, position: Value | int) -> LaneScope:
         inner = scope.copy()

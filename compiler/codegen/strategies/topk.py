@@ -1,8 +1,8 @@
 """The first few elements of an order along a dim, with their places.
 
-Enters: a dispatch with one iree_linalg_ext.topk whose results are stored. Leaves: for each row the best elements so far,
-in order, in local memory. A vector of elements is compared with the last of them at once; only where some lane comes
-before it, its elements are looked at one by one and inserted. Equal elements keep the order of their places.
+Enters: a dispatch with one iree_linalg_ext.topk whose results are stored. Leaves: for each row the best elements so
+far, in order, in local memory. A vector of elements is compared with the last of them at once; only where some lane
+comes before it, its elements are looked at one by one and inserted. Equal elements keep the order of their places.
 """
 
 from __future__ import annotations
