@@ -372,10 +372,24 @@ def _is_position(view: StructuredOp, value: Value) -> bool:
 
 
 def _is_index(value: Value, dim: int | None) -> bool:
+    """Whether a value counts up with a loop: its index, or what the loops around it add to that."""
     op = value.defining_op
     while op is not None and op.name in ("arith.index_cast", "arith.index_castui"):
         op = op.operands[0].defining_op
+    if op is not None and op.name == "arith.addi":
+        x, y = op.operands
+        return (_is_index(x, dim) and _is_fixed(y, dim)) or (_is_index(y, dim) and _is_fixed(x, dim))
     return op is not None and op.name == "linalg.index" and int(op.get_attr("dim")) == dim
+
+
+def _is_fixed(value: Value, dim: int | None) -> bool:
+    """Whether a value is made of constants and the indices of other loops."""
+    op = value.defining_op
+    if op is None or op.name not in ("arith.constant", "linalg.index", "arith.muli", "arith.addi"):
+        return False
+    if op.name == "linalg.index":
+        return int(op.get_attr("dim")) != dim
+    return all(_is_fixed(operand, dim) for operand in op.operands)
 
 
 class ComplexReducer(Reducer):
