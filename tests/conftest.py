@@ -52,13 +52,15 @@ def iree_tool():
 
 
 @pytest.fixture(scope="session")
-def python_child():
+def python_child(tmp_path_factory):
     """A function (code, *args, env=None) that runs Python code in a process of its own."""
+    # An empty folder: beside a checkout named "pyiree", `import pyiree` would find the checkout itself.
+    folder = tmp_path_factory.mktemp("child")
 
     def run(code, *args, env=None, timeout=120, check=True):
         done = subprocess.run(
             [sys.executable, "-c", code, *map(str, args)], capture_output=True, text=True, timeout=timeout,
-            env={**os.environ, **(env or {})}, cwd=ROOT.parent,
+            env={**os.environ, **(env or {})}, cwd=folder,
         )
         if check and done.returncode:
             raise AssertionError(f"child failed ({done.returncode}):\n{done.stdout}\n{done.stderr}")
