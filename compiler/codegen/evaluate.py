@@ -365,6 +365,8 @@ class Evaluator:
                 values[op.result] = self.value_at(op.operands[0], tuple(indices), mask)
             elif name in CONSTANTS:
                 values[op.result] = constant(self.builder, constant_number(op), op.result.type)
+            elif name in _LINEAR and (position := self._linear(op, values, positions)) is not None:
+                positions[op.result] = position
             elif name.startswith(("arith.", "math.", "complex.")):
                 operands = [self._body_value(v, values, positions) for v in op.operands]
                 values[op.result] = self._body_op(op, operands, mask)
@@ -392,6 +394,22 @@ class Evaluator:
             values[value] = found
         return found
 
+    def _linear(self, op: Operation, values: dict, positions: dict) -> Index | None:
+        """A sum or multiple of positions as one, so that reading there is no gather; None for other arithmetic."""
+        if not op.result.type.is_index:
+            return None
+        known = [positions.get(v) or _constant_index(values.get(v)) for v in op.operands]
+        if None in known or not any(v in positions for v in op.operands):
+            return None
+        x, y = known
+        if op.name == "arith.addi":
+            return indexing.add(x, y, self.builder)
+        if op.name == "arith.subi":
+            return indexing.add(x, indexing.scale(y, -1, self.builder), self.builder)
+        if x.is_constant:
+            x, y = y, x
+        return indexing.scale(x, y.constant, self.builder) if y.is_constant else None
+
     def _position(self, value: Value, values: dict, positions: dict) -> Index:
         """An index operand of tensor.extract."""
         if value in positions:
@@ -402,6 +420,13 @@ class Evaluator:
 
 def _is_never(condition: LoopValue | None) -> bool:
     return condition is not None and condition.const == 0
+
+
+_LINEAR = frozenset({"arith.addi", "arith.subi", "arith.muli"})
+
+
+def _constant_index(value: Element | None) -> Index | None:
+    return None if value is None or value.__class__ is Complex or value.const is None else indexing.of(value)
 
 
 def _needed_ops(body: Block, wanted: Sequence[Value], known: dict) -> list[Operation]:

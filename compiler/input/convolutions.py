@@ -22,6 +22,9 @@ from pyiree.compiler.input.windows import window_attribute, window_padding
 from pyiree.compiler.ir.core import Value
 from pyiree.compiler.ir.types import TensorType, index
 
+# Shorter runs of products in memory (few input features) are better laid out as one long one.
+_LEAST_RUN = 16
+
 
 def _transposed(c: Converter, lazy: Lazy, order: Sequence[int]) -> Lazy:
     """Dimension `i` of the result is dimension `order[i]` of the operand."""
@@ -80,7 +83,17 @@ def _convolution(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     places = math.prod(out_spatial)
     size = math.prod(window)
     kind = result.element
-    if groups == 1 and batch_groups == 1:
+    features_last = numbers.input_feature_dimension == count + 1
+    run = features * math.prod(window[-1:]) if features_last else max(features, *window)
+    if groups == batch_groups == 1 and run >= _LEAST_RUN:
+        # The product sums over the window where it is: the patches need never be laid out.
+        summed = list(range(count + 1))
+        shape = (batch, *out_spatial, out_features)
+        laid = dot_general(
+            c, patches, kernel, [], [], [1 + count + d for d in summed], summed,
+            Shaped(shape, kind, TensorType(shape, kind.type)),
+        )  # fmt: skip
+    elif groups == 1 and batch_groups == 1:
         rows = _reshaped(c, patches, (batch * places, size * features))
         matrix = _reshaped(c, kernel, (size * features, out_features))
         shape = (batch * places, out_features)
