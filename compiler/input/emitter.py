@@ -32,6 +32,8 @@ def operation_class(name: str) -> type[Operation]:
     found = registry.lookup_operation(name)
     if found is None:
         raise LookupError(f"op '{name}' is not declared")
+    # `Emitter.make` builds ops without the constructor, which would ask for it.
+    found.definition  # type: ignore[attr-defined]  # noqa: B018
     return found
 
 

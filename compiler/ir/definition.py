@@ -265,22 +265,46 @@ class OpMeta(type):
         for trait in cls.traits:
             if not isinstance(trait, Trait):
                 raise TypeError(f"{cls.__name__}: {trait!r} is not a trait")
+        for field in inspect.get_annotations(cls):
+            if field in _RESERVED:
+                raise _reserved_name(cls, field)
+        cls._defaults = defaults
+        cls._format_code = None
+        cls.definition = _undefined
+        if "name" in cls.__dict__:
+            registry.announce_operation(cls.name, cls)
+
+
+class _Undefined:
+    """Stands for the definition of a class until someone asks for it: a program uses a few of the many op classes.
+
+    Whoever makes an op asks for it, by the constructor or before `build`.
+    """
+
+    def __get__(self, op: Any, cls: Any) -> OpDefinition:
         specs: dict[str, Any] = {}
         values: dict[str, Any] = {}
         for base in reversed(cls.__mro__):
             if issubclass(base, Operation) and base is not Operation:
-                specs.update(base.__dict__.get("_specs", {}))
+                specs.update(_own_specs(base))
                 values.update(base.__dict__.get("_defaults", {}))
-        mine = _evaluate_annotations(cls)
-        specs.update(mine)
-        values.update(defaults)
-        cls._specs, cls._defaults = mine, defaults
-        cls._format_code = None
-        _build_definition(cls, specs, values)
+        definition = _build_definition(cls, specs, values)
         same = SameOperandsAndResultType in cls.traits and not hasattr(cls, "infer_types")
-        cls.definition.same_result_type = same
-        if "name" in cls.__dict__:
-            registry.announce_operation(cls.name, cls)
+        definition.same_result_type = same
+        # Last: another thread may look at it at once.
+        cls.definition = definition
+        return definition
+
+
+_undefined = _Undefined()
+
+
+def _own_specs(cls: Any) -> dict[str, Any]:
+    """The fields that a class itself declares."""
+    found = cls.__dict__.get("_specs")
+    if found is None:
+        found = cls._specs = _evaluate_annotations(cls)
+    return found  # type: ignore[no-any-return]
 
 
 def _evaluate_annotations(cls: Any) -> dict[str, Any]:
@@ -303,7 +327,7 @@ def _evaluate_annotations(cls: Any) -> dict[str, Any]:
     return found
 
 
-def _build_definition(cls: Any, specs: dict[str, Any], values: dict[str, Any]) -> None:
+def _build_definition(cls: Any, specs: dict[str, Any], values: dict[str, Any]) -> OpDefinition:
     definition = OpDefinition(cls.name)
     for field, spec in specs.items():
         if isinstance(spec, ValueSpec):
@@ -319,32 +343,44 @@ def _build_definition(cls: Any, specs: dict[str, Any], values: dict[str, Any]) -
         else:
             definition.successors.append(RegionOrSuccessorField(field, spec.variadic, len(definition.successors)))
     definition.finish()
-    cls.definition = definition
     for fields, slot in ((definition.operands, "_operands"), (definition.results, "_results")):
         for field in fields:
             read = _value_getter(fields, field, slot)
             write = _operand_setter(definition, field) if slot == "_operands" else None
-            _set_accessor(cls, field.python_name, property(read, write), fields)
+            _set_accessor(cls, field.python_name, property(read, write), fields, definition)
     for field in definition.attributes:
-        _set_accessor(cls, field.python_name, _attribute_accessor(field), ())
+        _set_accessor(cls, field.python_name, _attribute_accessor(field), (), definition)
     for field in definition.regions:
-        _set_accessor(cls, field.python_name, _block_list_accessor(field, "regions"), definition.regions)
+        accessor = _block_list_accessor(field, "regions")
+        _set_accessor(cls, field.python_name, accessor, definition.regions, definition)
     for field in definition.successors:
-        _set_accessor(cls, field.python_name, _block_list_accessor(field, "_successors"), definition.successors)
+        accessor = _block_list_accessor(field, "_successors")
+        _set_accessor(cls, field.python_name, accessor, definition.successors, definition)
+    return definition
 
 
-def _set_accessor(cls: Any, name: str, accessor: property, fields: Sequence[Any]) -> None:
+def _reserved_name(cls: Any, name: str) -> TypeError:
+    return TypeError(f"{cls.__name__}.{name}: every op has '{name}'; call the field '{name}_'")
+
+
+def _set_accessor(
+    cls: Any, name: str, accessor: property, fields: Sequence[Any], definition: OpDefinition
+) -> None:
     if hasattr(Op, name):
         # The flat list and the field are the same thing when the field is the only one of its kind.
         alone = len(fields) == 1
         covers = name in _COVERING and alone and getattr(fields[0], "arity", VARIADIC) == VARIADIC
         if covers or (name == "result" and alone and fields[0].arity == ONE):
             return
-        if name == "result" and fields is cls.definition.results:
+        if name == "result" and fields is definition.results:
             setattr(cls, name, accessor)
             return
-        raise TypeError(f"{cls.__name__}.{name}: every op has '{name}'; call the field '{name}_'")
+        raise _reserved_name(cls, name)
     setattr(cls, name, accessor)
+
+
+#: Attributes of every op that no field may be called.
+_RESERVED = frozenset(dir(Operation)) - {*_COVERING, "result", "name", "traits", "default_dialect"}
 
 
 class Op(Operation, metaclass=OpMeta):
@@ -360,7 +396,7 @@ class Op(Operation, metaclass=OpMeta):
     - `result_names(self)`, `block_argument_names(self, region)`: name hints for text
     """
 
-    definition: ClassVar[OpDefinition]
+    definition: ClassVar[Any]
     format: ClassVar[str | None] = None
     canonicalize_patterns: ClassVar[tuple] = ()
 
