@@ -10,7 +10,6 @@ import tempfile
 
 import jax.numpy as jnp
 import numpy as np
-
 import pyiree
 
 RUN = """

@@ -7,7 +7,6 @@ import sys
 
 import jax.numpy as jnp
 import numpy as np
-
 import pyiree
 
 

@@ -16,11 +16,10 @@ import time
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pyiree
 from rich.console import Console
 from rich.progress import track
 from sklearn.datasets import load_digits
-
-import pyiree
 
 LAYERS = (64, 128, 64, 10)
 BATCH = 64
