@@ -9,7 +9,7 @@ import pytest
 
 PHASES = ("input", "flow", "stream", "hal", "vm")
 #: Programs whose dispatches IREE's code generator takes.
-SINGLE_ROOT = ("elementwise", "layer", "constant", "counted_loop", "branch", "while_loop")
+SINGLE_ROOT = ("elementwise", "layer", "constant", "branch", "while_loop")
 
 
 def test_every_text_is_read_and_verified(programs, iree_tool):

@@ -10,7 +10,7 @@ def test_linear_forms_add_up():
     i, j = Sym("i", 4), Sym("j", 8)
     index = indexing.linear([of(i), of(j)], [8, 1], b)
     assert index == indexing.add(indexing.scale(of(i), 8, b), of(j), b)
-    assert indexing.bounds(index) == (0, 31)
+    assert indexing.bounds(index, {}) == (0, 31)
     assert of(Sym("one", 1)) == indexing.ZERO
 
 

@@ -1,7 +1,5 @@
 """The greedy driver, folding, cse and dce."""
 
-import time
-
 import pytest
 from pyiree.compiler.ir import types as T
 from pyiree.compiler.ir.attributes import IntegerAttr, UnitAttr
@@ -139,29 +137,26 @@ def test_walk_and_apply_visits_once(t):
     assert len(module.body_block) == 0
 
 
-def test_the_driver_is_near_linear(t):
+def test_the_driver_visits_an_op_a_few_times(t):
     class Replace(RewritePattern, op=t.AddOp):
+        visits = 0
+
         def match_and_rewrite(self, op, rewriter):
+            Replace.visits += 1
             if op.attributes:
                 return False
             rewriter.replace_op(op, rewriter.insert(t.AddOp(op.lhs, op.rhs, attributes={"new": UnitAttr()})))
             return True
 
-    def run(count):
-        module = parse_module("")
-        builder = Builder.at_end(module.body_block)
-        value = builder.insert(UnregisteredOp("x.y", result_types=[T.i32])).result
-        for _ in range(count):
-            value = builder.insert(t.AddOp(value, value)).result
-        builder.insert(UnregisteredOp("x.use", [value]))
-        start = time.process_time()
-        apply_patterns_greedily(module, [Replace()])
-        run_passes(module, "cse,canonicalize")
-        return time.process_time() - start
-
-    run(100)
-    small, large = min(run(400) for _ in range(3)), run(4000)
-    assert large < 30 * small + 0.05
+    module = parse_module("")
+    builder = Builder.at_end(module.body_block)
+    value = builder.insert(UnregisteredOp("x.y", result_types=[T.i32])).result
+    for _ in range(4000):
+        value = builder.insert(t.AddOp(value, value)).result
+    builder.insert(UnregisteredOp("x.use", [value]))
+    assert apply_patterns_greedily(module, [Replace()])
+    assert 4000 <= Replace.visits <= 4 * 4000
+    assert all(op.attributes for op in module.walk() if isinstance(op, t.AddOp))
 
 
 CSE_BEFORE = """
