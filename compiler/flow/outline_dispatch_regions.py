@@ -125,9 +125,11 @@ class _Outlining:
                 load = DispatchTensorLoadOp.of(inner, [dims[d] for d in outer_dims], result_type=outer.type)
                 mapping[outer] = builder.insert(load).result
         terminator = region.body.entry.terminator
+        updates = set(partly_written.values())
         for op in region.body.entry.ops:
-            if op is not terminator and op not in partly_written.values():
-                builder.insert(op.clone(mapping))
+            if op is not terminator and op not in updates:
+                op.move_to_end(body)
+                _remap(op, mapping)
         remaining = [dims[d] for d in region.result_dims]
         outputs = iter(arguments[len(arguments) - len(untied) :])
         for value, number in zip(terminator.operands, tied):
@@ -174,6 +176,13 @@ class _Outlining:
         inner = ModuleOp(Block((), [function]), location=location)
         body = Block((), [export, inner, ExecutableEndOp(location=location)])
         return ExecutableOp(sym_name=self.name, sym_visibility="private", body=body, location=location)
+
+
+def _remap(op: Operation, mapping: dict[Value, Value]) -> None:
+    """Makes an op and what is inside it read other values."""
+    for inner in (op, *op.nested_ops()) if op.regions else (op,):
+        if any(v in mapping for v in inner.operands):
+            inner.set_operands([mapping.get(v, v) for v in inner.operands])
 
 
 def captured_values(region: DispatchRegionOp) -> list[Value]:

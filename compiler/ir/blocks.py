@@ -281,18 +281,16 @@ class Region:
 
     def clone_into(self, target: Region, mapping: dict[Any, Any]) -> None:
         """Appends copies of the blocks to `target`; see `Operation.clone` for `mapping`."""
-        self._clone_blocks(target, mapping)
+        unresolved: list[Operation] = []
+        self._clone_blocks(target, mapping, unresolved)
         # An operand may be defined in a block further down the list, or further down a graph region.
         get = mapping.get
-        for block in self.blocks:
-            for root in mapping[block].ops:
-                for op in root.walk():
-                    for value in op._operands:
-                        if value in mapping:
-                            op.set_operands([get(v, v) for v in op._operands])
-                            break
+        for op in unresolved:
+            if any(v in mapping for v in op._operands):
+                op.set_operands([get(v, v) for v in op._operands])
 
-    def _clone_blocks(self, target: Region, mapping: dict[Any, Any]) -> None:
+    def _clone_blocks(self, target: Region, mapping: dict[Any, Any], unresolved: list[Operation]) -> None:
+        """Copies the blocks; `unresolved` gets the copies that have operands without a copy yet."""
         copies = []
         for block in self.blocks:
             copy = mapping[block] = target.append(Block())
@@ -300,11 +298,16 @@ class Region:
             for argument in block.arguments:
                 mapping[argument] = copy.add_argument(argument.type, argument.location)
         for block, copy in zip(self.blocks, copies):
-            for op in block.ops:
+            op = block._first
+            while op is not None:
+                missing = not all(v in mapping for v in op._operands)
                 clone = op.clone(mapping, regions=False)
+                if missing:
+                    unresolved.append(clone)
                 for source, inner in zip(op.regions, clone.regions):
-                    source._clone_blocks(inner, mapping)
+                    source._clone_blocks(inner, mapping, unresolved)
                 copy.append(clone)
+                op = op._next
 
     def is_ancestor_of(self, op: Operation) -> bool:
         """Whether `op` is somewhere inside this region."""

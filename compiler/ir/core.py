@@ -335,11 +335,12 @@ class Operation:
         copy = self._copy_shell([get(v, v) for v in self._operands], [get(b, b) for b in self._successors])
         for old, new in zip(self._results, copy._results):
             mapping[old] = new
-        copy.regions = [Region() for _ in self.regions]
-        for source, target in zip(self.regions, copy.regions):
-            target.parent_op = copy
-            if regions:
-                source.clone_into(target, mapping)
+        if self.regions:
+            copy.regions = [Region() for _ in self.regions]
+            for source, target in zip(self.regions, copy.regions):
+                target.parent_op = copy
+                if regions:
+                    source.clone_into(target, mapping)
         return copy
 
     def _copy_shell(self, operands: list[Value], successors: list[Block]) -> Any:

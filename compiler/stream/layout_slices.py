@@ -13,8 +13,10 @@ alive with it (first fit). Behind them slices of one and the same unknown size s
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from pyiree.compiler.dialects.util import AlignOp
 from pyiree.compiler.ir.builder import Builder
@@ -43,18 +45,19 @@ class Slice:
 def pack_slices(slices: Sequence[Slice], alignment: int) -> tuple[list[int], int]:
     """An offset for each slice so that no two that meet overlap, and the bytes that all take together."""
     offsets = [0] * len(slices)
-    placed: list[int] = []
+    placed: list[tuple[int, int, Slice]] = []  # offset, the next one after it, in the order of offsets
     total = 0
     for i in sorted(range(len(slices)), key=lambda i: (-slices[i].size, slices[i].first)):
-        offset = 0
-        taken = sorted((offsets[j], slices[j].size) for j in placed if slices[j].meets(slices[i]))
-        for start, size in taken:
-            if offset + slices[i].size <= start:
-                break
-            offset = max(offset, align(start + size, alignment))
+        mine, offset = slices[i], 0
+        for start, end, other in placed:
+            if end > offset and other.meets(mine):
+                if offset + mine.size <= start:
+                    break
+                offset = end
         offsets[i] = offset
-        placed.append(i)
-        total = max(total, offset + align(slices[i].size, alignment))
+        end = offset + align(mine.size, alignment)
+        bisect.insort(placed, (offset, end, mine), key=itemgetter(0))
+        total = max(total, end)
     return offsets, total
 
 

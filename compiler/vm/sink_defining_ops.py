@@ -23,17 +23,21 @@ def sink_defining_ops(func: FuncOp, context: PassContext) -> None:
     movable = [op for op in entry.ops if Pure in op.traits and not op.operands and op.results]
     dominance = Dominance()
     looping = _blocks_in_loops(func) if len(func.body.blocks) > 1 else set()
+    # All places first, which no move changes: the order of a block is numbered anew after each.
+    places = []
     for op in movable:
         users = [user for result in op.results for user in result.users]
         if users:
-            op.move_before(_place(op, users, dominance, looping))
+            places.append((op, _place(op, users, dominance, looping)))
+    for op, place in places:
+        op.move_before(place)
 
 
 def _place(op: Operation, users: list[Any], dominance: Dominance, looping: set[Block]) -> Operation:
     """The op that a constant goes before."""
-    block = users[0].block
-    for user in users[1:]:
-        block = _common_dominator(block, user.block, dominance)
+    block, *others = dict.fromkeys([user.block for user in users])
+    for other in others:
+        block = _common_dominator(block, other, dominance)
     while block in looping:
         above = dominance.immediate_dominator(block)
         if above is None:
