@@ -109,15 +109,15 @@ class Placement:
             indices.append(index)
         return tuple(indices)
 
-    @staticmethod
-    def _distinct(places: Sequence[Index | None], store: ResultStore) -> list[Index | None]:
+    def _distinct(self, places: Sequence[Index | None], store: ResultStore) -> list[Index | None]:
         """The places that can be those of a result: each of its dims is along another dim of the domain, as large as
-        itself. An operand that is read twice, as `x[:, None] - x[None, :]` does, tells the same one for both."""
+        itself. An operand that is read twice, as `x[:, None] - x[None, :]` does, tells the same one for both; where
+        another reduction reads it, it tells what that one reduces."""
         taken: set[Sym] = set()
         distinct: list[Index | None] = []
         for index, size in zip(places, store.shape, strict=True):
             syms = set() if index is None else syms_of([index])
-            fits = all(same_extent(sym.extent, size) for sym in syms) if syms else size == 1
+            fits = all(sym in self.syms and same_extent(sym.extent, size) for sym in syms) if syms else size == 1
             distinct.append(index if fits and not syms & taken else None)
             taken |= syms
         return distinct
