@@ -28,6 +28,18 @@ from .structured import StructuredOp, is_structured, structured
 Indices = tuple[Index, ...]
 
 
+#: Values that are asked for by one another before the chain is cut; each takes about ten of Python's 1000 calls.
+_MAX_DEPTH = 24
+
+
+class _TooDeepError(Exception):
+    """Names a value that has to be evaluated before the one that was asked for."""
+
+    def __init__(self, key: tuple) -> None:
+        super().__init__()
+        self.key = key
+
+
 class Evaluator:
     """Evaluates tensor values in one scope. `provided` holds values that a loop has at hand: a reduction's result,
     a row kept in local memory; asked for at their index, they are used instead of their producer."""
@@ -41,19 +53,42 @@ class Evaluator:
         self.on_reduction: Callable[[StructuredOp, int, Indices], LoopValue] | None = None
         """Gives the result of a reduction that no loop has provided; on paper only."""
         self._memo: dict = {}
+        self._depth = 0
 
     def value_at(self, value: Value, indices: Indices, mask: LoopValue | None = None) -> Element:
         """Element `indices` of a tensor value."""
         key = (value, indices, mask)
         found = self._memo.get(key)
-        if found is None:
+        if found is not None:
+            return found
+        if self._depth:
+            if self._depth > _MAX_DEPTH:
+                raise _TooDeepError(key)
+            return self._remembered(key)
+        # Hundreds of ops may be fused into one kernel, more than Python's stack holds. What lies too deep is evaluated
+        # first, and what asked for it again, which by then finds most of what it needs.
+        pending = [key]
+        while pending:
+            try:
+                self._remembered(pending[-1])
+                pending.pop()
+            except _TooDeepError as error:
+                pending.append(error.key)
+        return self._memo[key]
+
+    def _remembered(self, key: tuple) -> Element:
+        value, indices, mask = key
+        self._depth += 1
+        try:
             if value in self.provided:
                 found = self.provided[value](self, indices)
             else:
                 found = self._compute(value, indices, mask)
                 if self.observe is not None and mask is None:
                     self.observe(value, indices)
-            self._memo[key] = found
+        finally:
+            self._depth -= 1
+        self._memo[key] = found
         return found
 
     def _compute(self, value: Value, indices: Indices, mask: LoopValue | None) -> LoopValue:

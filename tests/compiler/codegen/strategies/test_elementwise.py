@@ -371,3 +371,23 @@ def test_narrowing_with_one_element_left_over(texts, run_dispatch, runnable_targ
     text = unary(texts, x.shape, source, result, f"%r = arith.trunci %a0 : {source} to {result}")
     (got,) = run_dispatch(text, [x], [(x.shape, texts.numpy[result])], runnable_target.cpu)
     np.testing.assert_array_equal(got, x)
+
+
+def test_hundreds_of_ops_in_a_row(texts, run_dispatch):
+    """More than Python's stack could hold if each asked the one before it."""
+    type, count = texts.tensor((67,), "f32"), 300
+    lines = [f"%e = tensor.empty() : {type}"]
+    for k in range(count):
+        name, source = ("%out0" if k == count - 1 else f"%v{k}"), ("%in0" if k == 0 else f"%v{k - 1}")
+        lines.append(
+            texts.generic(
+                name, [(source, type), ("%in1", type)], [("%e", type)], [identity(1)] * 3, ["parallel"],
+                f"%r = {'arith.addf' if k % 2 else 'arith.mulf'} %a0, %a1 : f32", "%r",
+            )  # fmt: skip
+        )
+    x, y = np.random.default_rng(0).uniform(0.5, 0.9, (2, 67)).astype(np.float32)
+    (result,) = run_dispatch(texts.dispatch([type, type], [type], "\n".join(lines)), [x, y], [((67,), np.float32)])
+    expected = x
+    for k in range(count):
+        expected = expected + y if k % 2 else expected * y
+    np.testing.assert_array_equal(result, expected)
