@@ -93,6 +93,8 @@ def _convolution(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
             c, patches, kernel, [], [], [1 + count + d for d in summed], summed,
             Shaped(shape, kind, TensorType(shape, kind.type)),
         )  # fmt: skip
+    elif features == groups > 1:
+        laid = _by_features(c, patches, kernel, Shaped((batch, *out_spatial, out_features), kind, result.type))
     elif groups == 1 and batch_groups == 1:
         rows = _reshaped(c, patches, (batch * places, size * features))
         matrix = _reshaped(c, kernel, (size * features, out_features))
@@ -109,6 +111,23 @@ def _convolution(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
 
 def _zero_of(c: Converter, result: Shaped) -> Any:
     return c.emitter.zero(result.element.type).defining_op.properties["value"]
+
+
+def _by_features(c: Converter, patches: Lazy, kernel: Lazy, result: Shaped) -> Lazy:
+    """Every feature of the input on its own: what a window sees of it is summed up in place."""
+    count = len(kernel.shaped.shape) - 2
+    features, each = patches.shaped.shape[-1], kernel.shaped.shape[-1] // patches.shaped.shape[-1]
+    batch, *places, _ = result.shape
+    split = (features,) if each == 1 else (features, each)
+    weights = _reshaped(c, kernel, (*kernel.shaped.shape[:count], *split))
+    shape = (features, batch, *places, *split[1:])
+    summed = list(range(count))
+    shaped = Shaped(shape, result.element, TensorType(shape, result.element.type))
+    product = dot_general(
+        c, patches, weights, [1 + 2 * count], [count], [1 + count + d for d in summed], summed, shaped
+    )
+    moved = _transposed(c, product, [*range(1, 2 + count), 0, *range(2 + count, len(shape))])
+    return _reshaped(c, moved, result.shape)
 
 
 def _grouped(
