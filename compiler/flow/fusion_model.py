@@ -13,11 +13,13 @@ inner dims alone is computed again for each round of the loops around them, whic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from pyiree.compiler.dialects.hal import TensorImportOp
 from pyiree.compiler.dialects.iree_linalg_ext import ScanOp, ScatterOp, SortOp, TopkOp
 from pyiree.compiler.dialects.linalg_interface import LinalgOp
+from pyiree.compiler.dialects.tensor import EmptyOp
 from pyiree.compiler.flow.op_kinds import (
     CONTRACTION,
     ELEMENTWISE,
@@ -42,8 +44,11 @@ from pyiree.compiler.ir.types import TensorType
 CHEAP = 8.0
 #: Repeated instructions of a whole dispatch that take less time than starting one more.
 SMALL = 20_000.0
-#: Beyond this many ops a kernel only grows.
+#: Beyond this many ops, or instructions for a point, a kernel only grows; unrelated ones are not brought together to
+#: be that large.
 MAX_OPS = 200
+MAX_COST = 600.0
+MAX_COST_TOGETHER = 200.0
 #: Tensors that a dispatch reads and writes; executables take a few more.
 MAX_BINDINGS = 36
 #: What only a few workgroups do counts for more: if it is dear, many should do it before.
@@ -72,8 +77,11 @@ class FusionGroup:
 
     def __init__(self, root: Operation) -> None:
         self.ops: dict[Operation, None] = {}
+        self.cost = 0.0
         self.clones: set[Operation] = set()
         self.extents: list[int | None] = []
+        #: The same, with what is known of those that vary: equal ones are equal sizes.
+        self.sizes: list[Hashable] = []
         #: The dims of each row, once a reduction or contraction is part of the group.
         self.rows: frozenset[int] | None = None
         self.domain: frozenset[int] = frozenset()
@@ -89,10 +97,11 @@ class FusionGroup:
 
     # The domain.
 
-    def _new_dim(self, extent: int | None) -> int:
-        if extent == 1:
+    def _new_dim(self, size: Hashable) -> int:
+        if size == 1:
             return ZERO
-        self.extents.append(extent)
+        self.extents.append(size if isinstance(size, int) else None)
+        self.sizes.append(size)
         return len(self.extents) - 1
 
     def _add_root(self, root: Operation) -> None:
@@ -100,7 +109,7 @@ class FusionGroup:
         if self.kind == WHOLE:
             self._add_whole(root)
             return
-        indices = tuple([self._new_dim(d) for d in root.results[0].type.shape])  # type: ignore[attr-defined]
+        indices = tuple([self._new_dim(size) for size in _sizes_of(root.results[0])])
         self.domain = _plain(indices)
         if self.kind in (REDUCTION, CONTRACTION):
             self.rows = self.domain
@@ -114,7 +123,7 @@ class FusionGroup:
         self.inputs.update(dict.fromkeys([v for v in root.operands if isinstance(v.type, TensorType)]))
         if isinstance(root, ScatterOp):
             updates, positions = root.updates, root.indices
-            at = tuple([self._new_dim(d) for d in updates.type.shape])  # type: ignore[attr-defined]
+            at = tuple([self._new_dim(size) for size in _sizes_of(updates)])
             batch = at[: len(positions.type.shape) - 1]  # type: ignore[attr-defined]
             self._note(updates, Read(at, _plain(at), _BY_FEW), root)
             self._note(positions, Read((*batch, OPAQUE), _plain(batch), _BY_FEW), root)
@@ -123,7 +132,7 @@ class FusionGroup:
         elif isinstance(root, ScanOp | SortOp | TopkOp):
             values = root.outputs if isinstance(root, SortOp) else root.inputs
             shape = values[0].type.shape  # type: ignore[attr-defined]
-            at = tuple([self._new_dim(d) for d in shape])
+            at = tuple([self._new_dim(size) for size in _sizes_of(values[0])])
             rows = element_count([d for i, d in enumerate(shape) if i != root.dimension])
             for value in values:
                 self._note(value, Read(at, _plain(at), 1.0 if rows >= FEW_ROWS else _BY_FEW), root)
@@ -163,7 +172,7 @@ class FusionGroup:
 
     def accepts(self, op: Operation) -> bool:
         """Whether a producer of values that the group reads may join it."""
-        if len(self.ops) >= MAX_OPS:
+        if len(self.ops) >= MAX_OPS or self.cost + cost_of(op) > MAX_COST:
             return False
         kind = kind_of(op)
         reads = self._reads_of(op)
@@ -238,6 +247,9 @@ class FusionGroup:
         plain = _plain(indices)
         if not self.covers(indices, plain) or not all(_is_plain_output(op, n) for n in range(len(op.outputs))):
             return False
+        reduced = [_loop_size(op, d) for d, runs in enumerate(op.iterators()) if runs != "parallel"]
+        if not self._tells_apart(plain, reduced):
+            return False
         if kind == CONTRACTION:
             return self.rows is None and plain == self.domain
         if self.kind == CONTRACTION:
@@ -245,6 +257,11 @@ class FusionGroup:
         if self.rows is not None:
             return plain == self.rows
         return plain == self.domain or self._are_rows(plain, self.domain)
+
+    def _tells_apart(self, rows: frozenset[int], reduced: Iterable[Hashable]) -> bool:
+        """Whether at most one of the sizes beside the rows varies: a kernel knows dims by their extents."""
+        inner = {*reduced, *(size for d, size in enumerate(self.sizes) if d not in rows)}
+        return sum(not isinstance(size, int) for size in inner) <= 1
 
     def add(self, op: Operation, *, stored: bool = False) -> None:
         """Makes a producer part of the group; `stored` makes its values results as well."""
@@ -265,7 +282,7 @@ class FusionGroup:
         """What groups have in common that may become one, or None for a group that stays on its own."""
         if self.kind in (WHOLE, CONTRACTION):
             return None
-        return (*self.extents, self.rows)
+        return (*self.sizes, self.rows)
 
     def reads_alike(self, other: FusionGroup, value: Value) -> bool:
         """Whether another group of this form needs a value at the very points where this one does."""
@@ -275,6 +292,8 @@ class FusionGroup:
     def has_room_for(self, other: FusionGroup) -> bool:
         """Whether the ops of another group are not too many for one kernel, nor the tensors."""
         bindings = {**self.inputs, **other.inputs, **self.stored, **other.stored}
+        if self.cost + other.cost > MAX_COST_TOGETHER:
+            return False
         return len(self.ops) + len(other.ops) <= MAX_OPS and len(bindings) <= MAX_BINDINGS
 
     @property
@@ -295,6 +314,8 @@ class FusionGroup:
         (order,) = orders
         plain = _plain(order)
         if not self.covers(order, plain) or [self.extents[d] for d in order] != other.row_extents:  # type: ignore[index]
+            return False
+        if not self._tells_apart(plain, [size for d, size in enumerate(other.sizes) if d not in other.rows]):  # type: ignore[operator]
             return False
         return plain == self.rows if self.rows is not None else self._are_rows(plain, self.domain)
 
@@ -323,6 +344,7 @@ class FusionGroup:
 
     def _take_ops(self, other: FusionGroup) -> None:
         self.ops.update(other.ops)
+        self.cost += other.cost
         self.clones |= other.clones
         self.stored.update(other.stored)
         self.inputs = {v: None for v in (*self.inputs, *other.inputs) if v.defining_op not in self.ops}
@@ -339,6 +361,7 @@ class FusionGroup:
     def _include(self, op: Operation) -> None:
         rows = self._rows_to_be(op, self._reads_of(op)) if kind_of(op) in (ELEMENTWISE, VIEW) else self.rows
         self.ops[op] = None
+        self.cost += cost_of(op)
         self._gathered.update(captured_tensors(op))
         for result in op.results:
             self.inputs.pop(result, None)
@@ -374,8 +397,7 @@ class FusionGroup:
     def _linalg_reads(self, op: LinalgOp, result: Value, read: Read) -> Iterator[tuple[Value, Indices, frozenset[int]]]:
         maps = op.maps()
         output = maps[len(op.inputs) + list(op.results).index(result)]
-        ranges = op.loop_ranges()
-        loops: list[int | None] = [OPAQUE] * len(ranges)
+        loops: list[int | None] = [OPAQUE] * len(op.iterators())
         for position, index in zip(output.dim_positions(), read.indices):
             if position is not None:
                 loops[position] = index
@@ -383,7 +405,7 @@ class FusionGroup:
         spare = [d for d in sorted(self.domain) if d not in read.indices]
         for d, kind in enumerate(op.iterators()):
             if kind != "parallel":
-                loops[d] = self._reduced_dim(ranges[d], spare)
+                loops[d] = self._reduced_dim(_loop_size(op, d), spare)
                 around |= _plain(loops)
         if kind_of(op) == REDUCTION:
             around = _plain(loops)
@@ -396,16 +418,47 @@ class FusionGroup:
                     at.append(ZERO if isinstance(expr, AffineConstant) else OPAQUE)
             yield operand, tuple(at), around
 
-    def _reduced_dim(self, extent: int | None, spare: list[int]) -> int:
+    def _reduced_dim(self, size: Hashable, spare: list[int]) -> int:
         """A dim of the domain beside the rows that a reduction runs along, or a new one."""
-        if extent == 1:
+        if size == 1:
             return ZERO
         for d in spare:
-            if self.extents[d] == extent:
+            if self.sizes[d] == size:
                 spare.remove(d)
                 return d
-        known = [d for d in range(len(self.extents)) if d not in self.domain and self.extents[d] == extent]
-        return known[0] if known else self._new_dim(extent)
+        known = [d for d in range(len(self.sizes)) if d not in self.domain and self.sizes[d] == size]
+        return known[0] if known else self._new_dim(size)
+
+
+def _sizes_of(value: Value) -> list[Hashable]:
+    """The dims of a tensor: numbers, or what is known to be equal only to itself."""
+    return [_size_of(value, d) for d in range(len(value.type.shape))]  # type: ignore[attr-defined]
+
+
+def _size_of(value: Value, dim: int) -> Hashable:
+    shape = value.type.shape  # type: ignore[attr-defined]
+    if shape[dim] is not None:
+        return shape[dim]
+    op = value.defining_op
+    if isinstance(op, LinalgOp):
+        return _size_of(op.outputs[list(op.results).index(value)], dim)
+    if isinstance(op, EmptyOp):
+        return op.dynamic_sizes[shape[:dim].count(None)]
+    if isinstance(op, TensorImportOp):
+        return op.target_dims[shape[:dim].count(None)]
+    return (value, dim)
+
+
+def _loop_size(op: LinalgOp, loop: int) -> Hashable:
+    """How often a loop of an op runs."""
+    places = [
+        (operand, at)
+        for operand, map_ in zip(op.operands, op.maps())
+        for at, position in enumerate(map_.dim_positions())
+        if position == loop
+    ]
+    sizes = [_size_of(operand, at) for operand, at in places]
+    return next((size for size in sizes if isinstance(size, int)), sizes[0] if sizes else (op, loop))
 
 
 def _plain(indices: Iterable[int | None]) -> frozenset[int]:

@@ -8,7 +8,7 @@ import pytest
 from jax import export
 from pyiree.runtime.vm.errors import VmError
 
-SIZES = [(5, 7), (1, 1), (1, 4), (40, 33)]
+SIZES = [(5, 7, 9), (1, 1, 70), (1, 4, 1), (40, 33, 3)]
 
 PROGRAMS = {
     "matmul": (lambda x, w: x @ w, ["b, 8", "8, 16"]),
@@ -23,6 +23,9 @@ PROGRAMS = {
     "join": (lambda x: jnp.concatenate([x.reshape(-1), jnp.arange(x.shape[0]).astype(jnp.float32)]) * 2, ["b, n"]),
     "differences": (lambda x: x[1:] - x[:-1], ["b, n"]),
     "turned": (lambda x: x[:, ::-1] + x, ["b, n"]),
+    "strides": (lambda x: x[::2, ::-1], ["b, n"]),
+    "sums_beside_others": (lambda x, y: y / y.max(1, keepdims=True) + x.sum(1)[:, None], ["b, n", "b, m"]),
+    "sums_across": (lambda x, y: x.sum(0)[:, None] * y.sum(0)[None, :], ["b, n", "b, m"]),
     "pad": (lambda x: jnp.pad(x, ((1, 2), (0, 1)), constant_values=3.0), ["b, n"]),
     "take": (lambda x: jnp.take(x, jnp.array([0, 0]), axis=0), ["b, n"]),
     "all_pairs": (lambda x: x[:, None, :] + x[None, :, :], ["b, n"]),
@@ -50,8 +53,8 @@ def at(shape, sizes):
 def test_one_program_serves_all_sizes(name):
     function, shapes = PROGRAMS[name]
     program = compile_symbolic(function, shapes)
-    for b, n in SIZES:
-        arguments = [at(shape, {"b": b, "n": n}) for shape in shapes]
+    for b, n, m in SIZES:
+        arguments = [at(shape, {"b": b, "n": n, "m": m}) for shape in shapes]
         expected = np.asarray(jax.jit(function)(*arguments))
         given = program.main(*arguments)
         assert (given.shape, given.dtype) == (expected.shape, expected.dtype)
