@@ -47,7 +47,7 @@ SMALL = 20_000.0
 #: Beyond this many ops, or instructions for a point, a kernel only grows; unrelated ones are not brought together to
 #: be that large.
 MAX_OPS = 200
-MAX_COST = 600.0
+MAX_COST = 4000.0
 MAX_COST_TOGETHER = 200.0
 #: Tensors that a dispatch reads and writes; executables take a few more.
 MAX_BINDINGS = 36
