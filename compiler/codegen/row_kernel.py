@@ -18,6 +18,9 @@ from .stages import Row, Stage, StageLoops, group_stages
 from .stores import ResultStore
 from .target import Target
 
+# Accumulators of a result, however dear a step is: each step waits for the one before.
+_LEAST_COPIES = 2
+
 
 class RowKernel:
     """Base of the strategies that reduce; they write `build`."""
@@ -101,7 +104,7 @@ class RowKernel:
 
     def copies(self, stage: Stage, rows: int) -> int:
         """Accumulators of each result: together with the rows' enough to hide the latency of the operation."""
-        return max(1, configure.unroll_for(stage.cost) // rows)
+        return max(1, max(_LEAST_COPIES, configure.unroll_for(stage.cost)) // rows)
 
     def _store(self, store: ResultStore, row: Row, scope: LaneScope) -> None:
         indices = self.domain.indices(store)

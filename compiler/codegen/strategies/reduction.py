@@ -2,7 +2,7 @@
 
 Enters: a dispatch with one or more reductions that share their parallel dims. Leaves: a loop over the rows, with the
 lanes of a vector along the reduced dims (each row in vectors) or along a row dim (each lane a row), whichever costs
-less.
+less; register tiles where rows share what they load.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from ..nest import loop_nest, tile_ranges, vector_loop
 from ..plan import Plan, count_factors
 from ..row_kernel import RowKernel
 from ..target import Target
+from .register_tiles import RegisterTiles
 
 # Lanes along a reduced dim are joined at the end of each row, which takes about this many ops.
 _JOIN_COST = 24.0
@@ -31,12 +32,19 @@ class _ReductionKernel(RowKernel):
             return Plan(builder.finish(), [0])
         lanes = configure.lanes_for(self.target, self.survey.element_bits)
         nanoseconds = configure.point_nanoseconds(self.survey, lanes) * self.points_of_a_row()
-        band = self._vector_row_band(lanes)
+        band, cost = self._vector_row_band(lanes)
+        tiles = RegisterTiles(self)
+        if self._is_simple() and tiles.cost() < 0.6 * cost:
+            return tiles.build()
         if band is None:
             sizes = self._lanes_along_reduced(lanes, nanoseconds)
         else:
             sizes = self._lanes_along_rows(lanes, nanoseconds, band)
         return Plan(builder.finish(), count_factors(self.context, [b.extent for b in self.row_bands], sizes) or [1])
+
+    def _is_simple(self) -> bool:
+        """Whether there is one reduction, and nothing else runs over a row."""
+        return len(self.domain.reductions) == 1 and not self.domain.spread and not self.memory.values
 
     def _lanes_along_reduced(self, lanes: int, nanoseconds: float) -> list[int]:
         plan = self.vector_plan(lanes)
@@ -69,8 +77,8 @@ class _ReductionKernel(RowKernel):
         )
         return tiles.sizes
 
-    def _vector_row_band(self, lanes: int) -> int | None:
-        """The row band to vectorise, or None to vectorise along the reduced dims."""
+    def _vector_row_band(self, lanes: int) -> tuple[int | None, float]:
+        """The row band to vectorise, or None to vectorise along the reduced dims, and what a step costs then."""
         inner = self.inner_bands[-1]
         accesses, ops = self.survey.accesses, self.survey.cost
         memory = sum(configure.access_cost(a, inner.inner, lanes) for a in accesses if inner.inner in a.coefficients)
@@ -85,4 +93,4 @@ class _ReductionKernel(RowKernel):
             cost = (memory + ops) / (lanes * configure.utilisation(band.extent, lanes))
             if cost < best * 0.95:
                 best, choice = cost, number
-        return choice
+        return choice, best

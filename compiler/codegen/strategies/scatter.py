@@ -23,6 +23,8 @@ from ..survey import survey
 from ..target import Target
 
 SCATTER = "iree_linalg_ext.scatter"
+# Workgroups all read the positions; with narrower parts of the windows, that would show.
+_LEAST_VECTORS = 2
 
 
 def build(graph: DispatchGraph, target: Target) -> Plan:
@@ -73,7 +75,7 @@ class _ScatterKernel:
         nanoseconds = configure.point_nanoseconds(found, lanes) * max(points, 1.0)
         multiples = [1] * len(bands)
         if bands:
-            multiples[-1] = lanes
+            multiples[-1] = _LEAST_VECTORS * lanes
         tiles = configure.tile_bands(bands, nanoseconds, multiples)
         ranges = tile_ranges(builder, bands, tiles)
         plan = VectorPlan(len(bands) - 1, lanes, 1, scalar_tail=scalar_tail)
