@@ -200,7 +200,8 @@ class PackedTransposedRows(_Source):
     def __init__(self, kernel: RowKernel, shape: MatmulShape, sizes: TileSizes, lanes: int):
         super().__init__(kernel, shape, sizes.elements, lanes)
         self._width = math.ceil(sizes.packed_rows / lanes) * lanes
-        self._packs_all = sizes.packed_rows == self._width
+        # Packs begin at multiples of their size only if workgroups do.
+        self._packs_all = sizes.packed_rows == self._width and sizes.kept_rows % sizes.packed_rows == 0
         count = self._width * self.elements.units(sizes.depth)
         self._buffer: Buffer = self.builder.local("rows", self.elements.elem, count)
 

@@ -241,3 +241,12 @@ def test_dots_along_the_products(texts, run_dispatch, runnable_target, letters, 
     text = product(texts, letters, sizes, epilogue="%r = math.tanh %a0 : f32")
     (result,) = run_dispatch(text, [x, y], [(exact.shape, np.float32)], runnable_target.cpu)
     np.testing.assert_allclose(result, exact, rtol=1e-5, atol=1e-5)
+
+
+def test_packs_of_rows_that_workgroups_cut(texts, run_dispatch, runnable_target):
+    """Rows that fill whole packs, in workgroups that do not: nothing is read beyond the last row."""
+    sizes = {"m": 33, "k": 257, "n": 200}
+    x, y = (np.rint(v * 30).astype(np.int8) for v in operands("mk,kn->nm", sizes, np.float64))
+    text = product(texts, "mk,kn->nm", sizes, "i8", "i32")
+    (result,) = run_dispatch(text, [x, y], [((200, 33), np.int32)], runnable_target.cpu)
+    np.testing.assert_array_equal(result, (x.astype(np.int64) @ y.astype(np.int64)).T)
