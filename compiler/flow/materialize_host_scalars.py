@@ -163,7 +163,7 @@ class _HostScalars:
         value: DenseElementsAttr = op.value
         element = element_type_of(op.result.type)
         number = ConstantOp(IntegerAttr(int(value.splat_value()), element))
-        self.numbers[op.result] = Builder.after(op).insert(number).result
+        self.numbers[op.result] = Builder.before(op).insert(number).result
 
     def _rewrite_generic(self, op: GenericOp) -> None:
         b = Builder.before(op)

@@ -63,6 +63,12 @@ PROGRAMS = {
         lambda x: lax.fori_loop(0, 4, lambda i, c: lax.switch(i % 3, [jnp.sin, jnp.cos, jnp.tanh], c), x),
         3,
     ),
+    "a number that is a result": (
+        lambda x: (
+            lax.fori_loop(0, 5, lambda i, c: c * 0.5 + x, x), jnp.int32(5), lax.fori_loop(0, 5, lambda i, n: n + 1, 0)
+        ),
+        2,
+    ),
     "slices of the counter": (lambda x: lax.fori_loop(0, 4, lambda i, c: c.at[i].set(x[i] * 2), x * 0), 3),
 }
 
