@@ -15,6 +15,9 @@ from .configure import Band, Tiles, VectorPlan
 from .indexing import Dim, Lanes, LaneScope
 from .loops import KernelBuilder
 
+# Vectors of a range that is worth aligning.
+_LONG = 16
+
 
 @dataclass
 class Range:
@@ -89,6 +92,13 @@ def vector_parts(builder: KernelBuilder, rng: Range, plan: VectorPlan) -> list[P
     vectors = plan.repeat if plan.repeat > 1 else plan.unroll
     length = rng.size if rng.size is not None else builder.sub(rng.stop, rng.start)
     parts: list[Part] = []
+    if rng.start.__class__ is int and length.__class__ is int and not plan.scalar_tail:
+        # Vectors that lie across cache lines cost twice: a long range begins with a short one.
+        first = -rng.start % lanes
+        if first and length >= _LONG * lanes:
+            parts.append(Part(rng.start, rng.start + first, 1, lanes, first))
+            rng = Range(rng.start + first, rng.stop, length - first, lanes)
+            length -= first
     start = rng.start
     for count in (vectors, 1) if plan.repeat == 1 and vectors > 1 else (vectors,):
         step = count * lanes
