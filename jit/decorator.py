@@ -114,7 +114,7 @@ class JitFunction:
         self._splitter = ArgumentSplitter(function, jit_arguments(self._jax_jit))
         self._any_static = self._splitter.any_static
         self._calls: dict[tuple[Any, ...], Call] = {}
-        self._plain_calls: dict[tuple[Any, ...] | None, Call] = {}  # those of NumPy arrays alone, a look-up less
+        self._plain_calls: dict[tuple[Any, ...] | None, Call] = {}  # those of nothing but arrays, a look-up less
         self._compiled: dict[Signature, Compiled] = {}
         self._lock = threading.RLock()
         self._last_types: Arguments | None = None

@@ -60,12 +60,15 @@ _SCALARS = frozenset((bool, int, float, complex))
 
 
 def plain_key(args: tuple[Any, ...], context: Any) -> tuple[Any, ...] | None:
-    """The key of a call with nothing but NumPy arrays, which needs no flattening; None for other calls."""
+    """The key of a call with nothing but NumPy or device arrays, which needs no flattening; None for other calls."""
     key = [context]
     add = key.append
     for arg in args:
-        if type(arg) is not _ndarray:
-            return None
+        kind = type(arg)
+        if kind is not _ndarray:
+            if kind is not Array:
+                return None
+            add(kind)
         add(arg.shape)
         add(arg.dtype)
     return tuple(key)
