@@ -77,7 +77,8 @@ def _host_modules(module: VmModule) -> dict[str, vm.ImportModule]:
     if any(dependency.name == LAPACK_MODULE for dependency in module.definition.dependencies):
         from pyiree.runtime.modules.lapack import lapack_module
 
-        return {LAPACK_MODULE: lapack_module()}
+        imported = [item.full_name.partition(".") for item in module.definition.imported_functions]
+        return {LAPACK_MODULE: lapack_module({name for owner, _, name in imported if owner == LAPACK_MODULE})}
     return {}
 
 

@@ -9,15 +9,11 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
+from pyiree.runtime.modules import lapack_layout as layout
+
 _SET_THREADS = "openblas_set_num_threads_local"  # gives the number that was in force before
-_lock = threading.Lock()
-_limited = 0  # calls under way, which have their BLAS limited to one thread
-_outside = 0  # the number of threads when nothing of ours runs
 
 
 @functools.cache
@@ -38,33 +34,16 @@ def _capsule_address(capsule: Any) -> int:
 
 
 @functools.cache
-def _set_threads() -> Any:
-    """OpenBLAS's setter in SciPy's own copy; None where SciPy uses another BLAS."""
+def _limit() -> Any:
+    block = (ctypes.c_int64 * (layout.LIMIT_BYTES // 8))()
     # A look-up in a loaded library finds the symbols of those that it depends on as well.
     library = ctypes.CDLL(importlib.import_module("scipy.linalg.cython_blas").__file__)
     setter = getattr(library, _SET_THREADS, None)
-    if setter is not None:
-        setter.argtypes, setter.restype = [ctypes.c_int], ctypes.c_int
-    return setter
+    if setter is not None:  # SciPy may use another BLAS than its own OpenBLAS
+        block[layout.LIMIT_SETTER // 8] = ctypes.cast(setter, ctypes.c_void_p).value or 0
+    return block
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Keeps BLAS from threads of its own: the cores belong to our workers. The number is the process's, so the last
-    call that ends restores it."""
-    global _limited, _outside
-    setter = _set_threads()
-    if setter is None:
-        yield
-        return
-    with _lock:
-        if not _limited:
-            _outside = setter(1)
-        _limited += 1
-    try:
-        yield
-    finally:
-        with _lock:
-            _limited -= 1
-            if not _limited:
-                setter(_outside)
+def blas_limit() -> int:
+    """The address of what keeps BLAS from threads of its own while we call it: the cores belong to our workers."""
+    return ctypes.addressof(_limit())

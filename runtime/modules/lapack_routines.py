@@ -120,29 +120,17 @@ def _geev(c: CallBuilder) -> None:
         values = [c.result((n,)), c.result((n,))]
         vectors = [c.scratch_results((n, n), c.dtype), c.scratch_results((n, n), c.dtype)]
         given = [c.result((n, n), c.complex), c.result((n, n), c.complex)]
-        wanted = [(v, g) for v, g, mode in zip(vectors, given, (left, right)) if mode == "V"]
-
-        def finish(memory: Callable[[Array], np.ndarray]) -> None:
-            for packed, unpacked in wanted:
-                _unpack_vectors(memory(values[1]), memory(packed), memory(unpacked))
-
-        c.plan.finish = finish
+        for mode, packed, out in zip((left, right), vectors, given):
+            if mode == "V":
+                c.unpack(values[1], packed, out)
     info = c.info()
-    c.plan.finite = a
+    c.must_be_finite(a)
     own = [c.scratch((2 * n,), c.real)] if c.is_complex else []
     work = c.workspaces(c.dtype)
     stride = max(1, n)
     c.call(
         "geev", left, right, n, a, a.leading, *values, vectors[0], stride, vectors[1], stride, *work, *own, info
     )
-
-
-def _unpack_vectors(imaginary: np.ndarray, packed: np.ndarray, out: np.ndarray) -> None:
-    """Eigenvectors of a real matrix: a conjugate pair has its real and imaginary part in two columns."""
-    following, previous = np.roll(packed, -1, axis=-2), np.roll(packed, 1, axis=-2)
-    sign = np.sign(imaginary)[..., np.newaxis]
-    out.real = np.where(sign < 0, previous, packed)
-    out.imag = np.where(sign > 0, following, np.where(sign < 0, -packed, 0))
 
 
 @_routine("gees", ranks=(2,))
@@ -154,7 +142,7 @@ def _gees(c: CallBuilder) -> None:
     vectors = c.result((n, n))
     values = [c.result((n,)) for _ in range(1 if c.is_complex else 2)]
     selected, info = c.result((), _I32), c.info()
-    c.plan.finite = a
+    c.must_be_finite(a)
     own = [c.scratch((n,), c.real)] if c.is_complex else []
     work, unused = c.workspaces(c.dtype), c.scratch((n,), _I32)
     c.call(

@@ -154,7 +154,14 @@ EXPORTS: dict[str, tuple[str, str, str]] = {
         "hal_import_fence_fail",
         "hal_import_fence_await",
     ),
-    **_rows("pyiree.runtime.modules.fortran", fortran_batch="void(int64,int64,int64)"),
+    **_rows(
+        "pyiree.runtime.modules.lapack_native",
+        fortran_batch="void(int64,int64,int64)",
+        lapack_run_plan="int64(int64,int64,int64,int64)",
+        blas_limit_begin="void(int64)",
+        blas_limit_end="void(int64)",
+    ),
+    **_imports("pyiree.runtime.modules.lapack_native", "lapack_call"),
     **_rows(
         "pyiree.runtime.entry",
         program_entry="int64(int64,int64)",

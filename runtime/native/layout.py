@@ -101,10 +101,8 @@ DEFERRED = 17
 INCOMPATIBLE = 18
 SUSPEND = -1  # an import would block: call it again later with the same arguments
 SLOW = -3  # success, after a long time: the interpreter looks at its clock
+ASK_PYTHON = -4  # a native import leaves the call to the Python function that it has beside it
 
 # The results array of an import call always has room for this many bytes. An import that fails may leave
 # its message there: word 0 the byte count, then the bytes.
 MESSAGE_BYTES = 512
-
-# How many arguments a call of a Fortran routine passes: as many as any routine has, and some that it ignores.
-FORTRAN_ARGUMENTS = 20

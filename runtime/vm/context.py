@@ -12,7 +12,7 @@ import ctypes
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyiree.runtime.native.image import image
 from pyiree.runtime.native.python_objects import objects
@@ -25,16 +25,24 @@ from pyiree.runtime.vmfb import schema
 from pyiree.runtime.vmfb.errors import ModuleError
 
 
+class NativeImport(NamedTuple):
+    """A native import with a state of its own, which leaves some calls to a Python callable (`ASK_PYTHON`)."""
+
+    address: int
+    state: int
+    python: Callable
+
+
 @dataclass
 class ImportModule:
     """A provider of imports.
 
     `functions` maps a name (without the module's) to a native address `i64 fn(i64 state, i64 arguments, i64
-    results)` or to a Python callable. `conventions`, where it has the name, must equal what is imported.
+    results)`, to a Python callable, or to both. `conventions`, where it has the name, must equal what is imported.
     `keep_alive` is held for as long as a context uses the provider.
     """
 
-    functions: Mapping[str, int | Callable]
+    functions: Mapping[str, int | Callable | NativeImport]
     state: int = 0
     version: int = 0
     conventions: Mapping[str, str] = field(default_factory=dict)
@@ -90,13 +98,18 @@ class Context:
         for k, item in enumerate(module.definition.imported_functions):
             provider, target = self._find_import(item)
             native = target if isinstance(target, int) else 0
-            self.python_imports.append(None if native else target)
+            state = provider.state if provider else 0
+            if isinstance(target, NativeImport):
+                native, state, target = target
+            self.python_imports.append(None if isinstance(target, int) else target)
             records[words * k + layout.IMPORT_FUNCTION // 8] = native
-            records[words * k + layout.IMPORT_STATE // 8] = provider.state if provider else 0
+            records[words * k + layout.IMPORT_STATE // 8] = state
             records[words * k + layout.IMPORT_RESOLVED // 8] = 0 if target is None else 1
         return records
 
-    def _find_import(self, item: schema.ImportFunctionDef) -> tuple[ImportModule | None, int | Callable | None]:
+    def _find_import(
+        self, item: schema.ImportFunctionDef
+    ) -> tuple[ImportModule | None, int | Callable | NativeImport | None]:
         module_name, _, name = item.full_name.partition(".")
         provider = self._providers.get(module_name)
         target = provider.functions.get(name) if provider else None

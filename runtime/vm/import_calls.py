@@ -108,16 +108,17 @@ def call_import(invocation, frame, ordinal, segments, operands, results):
     else:
         if pending == layout.PENDING_NOTHING:
             memset(outcome, 0, cleared)
-        function = load_i64(record + layout.IMPORT_FUNCTION)
-        if function == 0:
-            if load_i64(record + layout.IMPORT_RESOLVED) == 0:
-                return objects.NOT_FOUND
+        function, status = load_i64(record + layout.IMPORT_FUNCTION), objects.ASK_PYTHON
+        if function != 0:
+            status = call3(function, load_i64(record + layout.IMPORT_STATE), slots, outcome)
+        elif load_i64(record + layout.IMPORT_RESOLVED) == 0:
+            return objects.NOT_FOUND
+        if status == objects.ASK_PYTHON:
             store_i64(invocation + layout.INVOCATION_IMPORT, ordinal)
             store_i64(invocation + layout.INVOCATION_ARGUMENTS, slots)
             store_i64(invocation + layout.INVOCATION_RESULTS, outcome)
             store_i64(invocation + layout.INVOCATION_PENDING, layout.PENDING_PYTHON)
             return NEEDS_PYTHON
-        status = call3(function, load_i64(record + layout.IMPORT_STATE), slots, outcome)
     if status == OK or status == objects.SLOW:
         for k in range(count):
             drop_moved(operands + 2 * k, refs)
