@@ -98,7 +98,7 @@ SETTINGS: dict[str, Setting] = {
     "cache": Setting(_switch, True, "keep compiled programs on disk: on or off"),
     "cache_dir": Setting(_folder, None, "where they are kept (default: the user's cache folder)"),
     "cache_max_size": Setting(_byte_count, 2 * 2**30, "how large that folder may grow, such as 500MB"),
-    "cpu": Setting(_name, "host", "the CPU to compile for: host, generic, or a name that LLVM knows"),
+    "cpu": Setting(_name, "host", "the CPU to compile for: host, or a name that `pyiree targets` lists"),
     "threads": Setting(_thread_count, None, "threads that compute (default: one a CPU); before the first call", True),
     "dump": Setting(_folder, None, "a folder to write the IR of every pass to"),
     "print_after": Setting(_words, (), "pass names, or all: print the IR after them"),

@@ -14,6 +14,7 @@ import pathlib
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
+from pyiree.compiler.errors import CompileError
 from pyiree.runtime.vmfb.abi import EXECUTABLE_FORMATS, X86_64_FEATURE_BITS
 
 X86_64 = "x86_64"
@@ -30,6 +31,11 @@ _V2 = _V1 | {"cx16", "sahf", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3"}
 _V3 = _V2 | {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"}
 _V4 = _V3 | {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"}
 _ICELAKE = _V4 | {"avx512bitalg", "avx512ifma", "avx512vbmi", "avx512vbmi2", "avx512vnni", "avx512vpopcntdq"}
+
+
+class UnknownTargetError(CompileError, ValueError):
+    """There is no such CPU, or no kernels for it."""
+
 
 # LLVM knows these names too; listed are the features that the generators or the query check ask about.
 _CPUS: dict[str, tuple[str, frozenset[str]]] = {
@@ -176,7 +182,7 @@ def named(cpu: str) -> Target:
     if cpu == "host":
         return host()
     if cpu not in _CPUS:
-        raise ValueError(f"unknown target CPU {cpu!r}; known are host, {', '.join(_CPUS)}")
+        raise UnknownTargetError(f"unknown target CPU {cpu!r}; known are host, {', '.join(_CPUS)}")
     arch, features = _CPUS[cpu]
     target = Target(arch, cpu, features, feature_text=_feature_text(features))
     if "avx512f" in features:
@@ -192,7 +198,7 @@ def host() -> Target:
     architecture = llvm.get_process_triple().split("-", 1)[0]
     arch = {"x86_64": X86_64, "amd64": X86_64, "aarch64": AARCH64, "arm64": AARCH64}.get(architecture)
     if arch is None:
-        raise ValueError(f"kernels for {architecture} are not supported; supported are x86_64 and aarch64")
+        raise UnknownTargetError(f"kernels for {architecture} are not supported; supported are x86_64 and aarch64")
     flags = dict(llvm.get_host_cpu_features())
     features = frozenset(name for name, present in flags.items() if present)
     if arch == AARCH64:

@@ -127,7 +127,8 @@ def _read_bytecode(data: bytes) -> Any:
 def _first_diagnostic(error: Exception) -> str:
     """The first complaint of an MLIRError in one line."""
     for diagnostic in getattr(error, "error_diagnostics", ()):
-        return f"{diagnostic.location}: {diagnostic.message}".removeprefix("loc(").replace("\n", " ")
+        place = str(diagnostic.location).removeprefix("loc(").removesuffix(")").replace('"', "")
+        return " ".join(f"{place}: {diagnostic.message}".split())
     return " ".join(str(error).split())
 
 

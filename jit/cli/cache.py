@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 
 from pyiree import cache, config
-from pyiree.cli.output import CommandError, print_json, print_mapping, print_rows, readable_size
+from pyiree.cli.output import CommandError, counted, print_json, print_mapping, print_rows, readable_size
 
 
 def ls(as_json: bool) -> None:
@@ -29,8 +29,8 @@ def ls(as_json: bool) -> None:
         for entry in entries
     ]
     print_rows(("KEY", "FUNCTION", "SIZE", "CREATED", "LAST USED", "HITS", "COMPILED IN"), rows, False)
-    total = readable_size(opened.size())
-    print(f"{len(entries)} programs, {total} with their kernels, of at most {readable_size(opened.max_size)}")
+    total, most = readable_size(opened.size()), readable_size(opened.max_size)
+    print(f"{counted(len(entries), 'program')}, {total} with their kernels, of at most {most}")
 
 
 def show(key: str, as_json: bool) -> None:
@@ -56,7 +56,7 @@ def prune(max_size: str | None, older_than: float | None, as_json: bool) -> None
     if as_json:
         print_json({"removed": removed})
     else:
-        print(f"removed {len(removed)} files")
+        print(f"removed {counted(len(removed), 'file')}")
 
 
 def clear(as_json: bool) -> None:
@@ -65,7 +65,7 @@ def clear(as_json: bool) -> None:
     if as_json:
         print_json({"removed": count})
     else:
-        print(f"removed {count} programs and kernels from {cache.path()}")
+        print(f"removed {counted(count, 'file')} from {cache.path()}")
 
 
 def verify(as_json: bool) -> None:
@@ -74,11 +74,11 @@ def verify(as_json: bool) -> None:
     if as_json:
         print_json({"sound": report.sound, "faulty": report.faulty, "strays": report.strays})
     else:
-        print(f"{report.sound} programs are sound")
+        print(counted(report.sound, "sound program"))
         for name in report.strays:
             print(f"not of the cache: {name}")
     if report.faulty:
-        raise CommandError(f"{len(report.faulty)} damaged files were removed: {', '.join(report.faulty)}")
+        raise CommandError(f"removed {counted(len(report.faulty), 'damaged file')}: {', '.join(report.faulty)}")
 
 
 def _when(seconds: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from pyiree.cli.output import CommandError, print_json, read, write
+from pyiree.cli.output import CommandError, as_text, print_json, read, write
 from pyiree.program import options_for
 from pyiree.stages import PHASES
 
@@ -27,16 +27,16 @@ def compile_file(
         known = PHASES if flag == "--compile-from" else (*PHASES, "vmfb")
         if phase not in known:
             raise CommandError(f"{flag}={phase}: the phases are {', '.join(known)}")
+    if as_json and output == "-":
+        raise CommandError("--json prints to standard output, and so would the result: name a file with -o")
     content = read(source)
-    program = content if content.startswith(b"ML\xefR") else content.decode()
+    program = content if content.startswith(b"ML\xefR") else as_text(content, source)
     options = options_for(cpu=target_cpu).compile_options(cache.configured())
     compilation = pipeline.compile(program, options, compile_from=compile_from, compile_to=compile_to)
     result = bytes(compilation.vmfb) if compile_to == "vmfb" else compilation.text(compile_to, debug_info=debug_info)
     write(output, result)
+    if as_json:
+        print_json({str(phase): float(spent) for phase, spent in dict(compilation.timing).items()})
     if timing:
-        seconds = {str(phase): float(spent) for phase, spent in dict(compilation.timing).items()}
-        if as_json:
-            print_json(seconds)
-        else:
-            for phase, spent in seconds.items():
-                print(f"{phase:<12} {1e3 * spent:9.2f} ms", file=sys.stderr)
+        for phase, spent in dict(compilation.timing).items():
+            print(f"{phase:<12} {1e3 * spent:9.2f} ms", file=sys.stderr)

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pyiree.cli.output import CommandError, print_json
+from pyiree.cli.output import CommandError, existing, print_json
 from pyiree.runtime.vmfb import isa
 from pyiree.runtime.vmfb.abi import Span, parse_convention
 from pyiree.runtime.vmfb.archive import open_module_file, read_module
+from pyiree.runtime.vmfb.errors import ModuleError
 from pyiree.runtime.vmfb.schema import ModuleDef
 
 _TYPES = {"i": "i32", "I": "i64", "f": "f32", "F": "f64", "r": "ref"}
@@ -23,9 +24,10 @@ def dump(path: Path, function: str | None, what: str, as_json: bool) -> None:
     """Prints the module's tables, its bytecode, or both."""
     if what not in ("all", "metadata", "disassembly"):
         raise CommandError(f"--output={what}: expected all, metadata or disassembly")
-    if not path.is_file():
-        raise CommandError(f"there is no file {path}")
-    module = read_module(open_module_file(path), debug_database=True)
+    try:
+        module = read_module(open_module_file(existing(path)), debug_database=True)
+    except ModuleError as error:
+        raise CommandError(f"{path}: {error}") from None
     names = _function_names(module)
     chosen = list(range(len(module.function_descriptors)))
     if function is not None:

@@ -42,11 +42,11 @@ def compile_command(
     compile_to: Annotated[str, typer.Option("--compile-to", help="The phase to stop after.")] = "vmfb",
     target_cpu: Annotated[
         str | None,
-        typer.Option("--target-cpu", "--iree-llvmcpu-target-cpu", help="host, generic, or a name LLVM knows."),
+        typer.Option("--target-cpu", "--iree-llvmcpu-target-cpu", help="host, or a name of `pyiree targets`."),
     ] = None,
-    timing: Annotated[bool, typer.Option("--timing", help="Tell the seconds of each phase.")] = False,
+    timing: Annotated[bool, typer.Option("--timing", help="Tell on stderr how long each phase took.")] = False,
     debug_info: Annotated[bool, typer.Option("--debug-info", help="Print source locations in text.")] = False,
-    as_json: Json = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Tell the seconds of each phase as JSON; needs -o.")] = False,
 ) -> None:
     """Compile a program, from any phase to any phase."""
     from pyiree.cli.compile import compile_file
@@ -103,7 +103,12 @@ def dump_command(
     dump(_one_module(module, module_flag), function, what, as_json)
 
 
-@app.command("opt", context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+@app.command(
+    "opt",
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    options_metavar="[OPTIONS] [--PASS]... [FILE]",
+    short_help="Run passes over IR text.",
+)
 def opt_command(
     context: typer.Context,
     pass_pipeline: Annotated[
@@ -114,9 +119,12 @@ def opt_command(
     print_after: Annotated[
         str | None, typer.Option("--print-ir-after", help="Pass names, or all: print the IR after them.")
     ] = None,
-    as_json: Json = False,
+    as_json: Annotated[bool, typer.Option("--json", help="List the passes as JSON.")] = False,
 ) -> None:
-    """Run passes over IR text: pyiree opt --iree-stream-elide-timepoints FILE."""
+    """Run passes over IR text, in the order given: pyiree opt --canonicalize --cse FILE.
+
+    Without FILE, or with -, the text comes from standard input.
+    """
     from pyiree.cli.opt import opt
 
     opt(context.args, pass_pipeline, output, list_passes, print_after, as_json)
@@ -221,10 +229,17 @@ def main() -> None:
         if not _is_expected(error):
             raise
         notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
-        print(f"pyiree: error: {' '.join(str(error).split()).removeprefix('error: ')}{notes}", file=sys.stderr)
+        print(f"pyiree: error: {' '.join(_text(error).split()).removeprefix('error: ')}{notes}", file=sys.stderr)
         sys.exit(1)
 
 
 def _is_expected(error: Exception) -> bool:
     """Whether an error is about the user's input, so that its text says all; others keep their traceback."""
     return isinstance(error, OSError) or type(error).__module__.startswith("pyiree.")
+
+
+def _text(error: Exception) -> str:
+    """What an error says; one of the system names its file first, and no number."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyiree.cli.output import CommandError, print_rows, read, write
+from pyiree.cli.output import CommandError, as_text, print_rows, read, write
 from pyiree.program import options_for
 
 
@@ -24,6 +24,8 @@ def opt(
         rows = [(item.name, item.summary) for item in pipeline.registered_passes()]
         print_rows(("PASS", "WHAT IT DOES"), rows, as_json)
         return
+    if as_json:
+        raise CommandError("--json goes with --list-passes")
     flags = [word[2:] for word in words if word.startswith("--")]
     files = [word for word in words if not word.startswith("--")]
     if len(files) > 1:
@@ -31,7 +33,7 @@ def opt(
     if pass_pipeline is not None and flags:
         raise CommandError("give passes as flags or as --pass-pipeline, not both")
     source = files[0] if files else "-"
-    module = parse_module(read(source).decode(), source, verify=True)
+    module = parse_module(as_text(read(source), source), source, verify=True)
     watched = tuple((print_after or "").split(",")) if print_after else ()
     context = PassContext(
         options=options_for().compile_options(None), verify_each=True, print_ir_after="all" in watched or watched

@@ -66,7 +66,27 @@ def write(output: str, content: str | bytes) -> None:
 
 def read(source: str) -> bytes:
     """The content of a file, or of standard input for `-`."""
-    return sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+    return sys.stdin.buffer.read() if source == "-" else existing(Path(source)).read_bytes()
+
+
+def existing(path: Path) -> Path:
+    """The path of a file that must be there."""
+    if not path.is_file():
+        raise CommandError(f"there is no file {path}")
+    return path
+
+
+def as_text(content: bytes, source: str) -> str:
+    """The text that a file holds."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise CommandError(f"{source} holds no text") from None
+
+
+def counted(count: int, thing: str) -> str:
+    """A count and its noun: 1 file, 2 files."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
 def readable_size(size: float) -> str:

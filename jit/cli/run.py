@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pyiree.cli.output import CommandError, print_json, print_mapping
+from pyiree.cli.output import CommandError, existing, print_json, print_mapping
 from pyiree.cli.tensors import format_tensor, parse_tensor
 
 
@@ -64,9 +64,7 @@ def benchmark(module: Path, function: str, inputs: list[str], seconds: float, de
 def _function(module: Path, function: str, device: str) -> Callable[..., Any]:
     from pyiree.runtime import session
 
-    if not module.is_file():
-        raise CommandError(f"there is no file {module}")
-    loaded = session.load(str(module), devices=device)
+    loaded = session.load(str(existing(module)), devices=device)
     try:
         return loaded[function]
     except KeyError:

@@ -1,7 +1,7 @@
 """The native runtime in this process: the cached object file, loaded; its functions by name.
 
 Enters: EXPORTS. Leaves: `image()`, whose attributes are callable from Python and whose `address(name)` gives
-a function's address for native callers. The first process ever compiles everything (a few seconds) and
+a function's address for native callers. The first process ever compiles everything (about 20 s) and
 stores one object in the user's cache under a key of all sources, versions and the CPU; later ones load it
 without importing numba.
 
@@ -150,7 +150,9 @@ def _build(cache: Path | None) -> bytes:
     import subprocess
     import tempfile
 
-    print("pyiree: building the native runtime, once…", file=sys.stderr, end="", flush=True)
+    # Whole lines: a progress bar that holds back what is printed under it shows nothing less.
+    told = "pyiree: building the native runtime for this machine, once (about 20 s)"
+    print(told, file=sys.stderr, flush=True)
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "runtime.o"
@@ -159,10 +161,9 @@ def _build(cache: Path | None) -> bytes:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         child = subprocess.run(command, env=environment, capture_output=True, text=True)
         if child.returncode != 0:
-            print(" failed", file=sys.stderr, flush=True)
             raise NativeBuildError(f"the native runtime does not compile: {child.stderr.strip()}")
         code = output.read_bytes()
-    print(f" {time.perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
+    print(f"pyiree: built the native runtime in {time.perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
     return code
 
 

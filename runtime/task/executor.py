@@ -19,6 +19,10 @@ from pyiree.runtime.task import layout
 _SPIN_POLLS = 2000  # 30 to 100 microseconds
 
 
+class ThreadCountError(ValueError):
+    """PYIREE_THREADS is not a number of threads."""
+
+
 def available_cores() -> int:
     """How many cores this process may use: its affinity, capped by the cgroup's quota."""
     cores = len(_allowed_cores())
@@ -51,10 +55,10 @@ def _cgroup_quota() -> float | None:
 def thread_count() -> int:
     """How many threads compute, the calling one included."""
     setting = os.environ.get("PYIREE_THREADS")
-    if setting is None:
+    if not setting:
         return available_cores()
     if not setting.isdigit() or int(setting) < 1:
-        raise ValueError(f"PYIREE_THREADS={setting!r} is not a positive number")
+        raise ThreadCountError(f"PYIREE_THREADS={setting!r} is not a positive number")
     return int(setting)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pyiree.runtime.vmfb import flatbuffer
 from pyiree.runtime.vmfb.errors import ModuleError
-from pyiree.runtime.vmfb.schema import ModuleDef
+from pyiree.runtime.vmfb.schema import FILE_IDENTIFIER, ModuleDef
 
 RODATA_ALIGNMENT = 64
 _ZIP_MAGIC = b"PK\x03\x04"
@@ -45,6 +45,8 @@ def read_module(content, *, debug_database: bool = False) -> ModuleDef:
     data = memoryview(content).cast("B")
     start = _flatbuffer_start(data)
     (length,) = struct.unpack_from("<I", data, start - 4)
+    if bytes(data[start + 4 : start + 8]) != FILE_IDENTIFIER:
+        raise ModuleError("not a .vmfb file: the file identifier of IREE's modules is missing")
     if length > len(data) - start:
         raise ModuleError(f"truncated module: {len(data) - start} bytes where {length} are announced")
     reader = flatbuffer.Reader(data[start : start + length])
@@ -68,8 +70,8 @@ def _flatbuffer_start(data: memoryview) -> int:
     if bytes(data[:4]) == _ZIP_MAGIC and len(data) >= _LOCAL_HEADER.size:
         *_, name_length, extra_length = _LOCAL_HEADER.unpack_from(data, 0)
         start = _LOCAL_HEADER.size + name_length + extra_length
-    if start + 8 > len(data):
-        raise ModuleError(f"not a VM module: {len(data)} bytes are too few")
+    if start + 12 > len(data):
+        raise ModuleError(f"not a .vmfb file: {len(data)} bytes are too few")
     return start + 4
 
 

@@ -113,8 +113,6 @@ class Reader:
 
     def root(self, table: type, skip: frozenset[str] = frozenset()) -> Any:
         """The root table; fields named in `skip` are left at their defaults."""
-        if self._size < 8 or bytes(self._data[4:8]) != FILE_IDENTIFIER:
-            raise ModuleError("not a VM module: the file identifier is missing")
         return self._table(table, self._offset(0), skip)
 
     def _unpack(self, layout: str, position: int) -> tuple:

@@ -1,7 +1,6 @@
 """Loop IR: ops are built once, in the outermost block where they may run; what nothing uses is dropped; it prints."""
 
 import pytest
-
 from pyiree.compiler.codegen.loop_printer import print_kernel
 from pyiree.compiler.codegen.loops import INDEX, KernelBuilder, vector
 

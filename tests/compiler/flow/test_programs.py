@@ -235,3 +235,17 @@ def test_two_devices_stay_apart(flow_text, dispatches, iree_tool, in_order):
     in_order(text, "flow.dispatch", "transfer", "@device_b", "flow.dispatch")
     assert "@__device_0" not in text
     iree_tool("iree-opt", "-", input=text)
+
+
+def test_many_tensors(traced, flow_text, dispatches, run_program):
+    """Sixty pieces, each of them dear to compute: neither one kernel of everything, nor one each."""
+    pieces = [_f32(4, 3) for _ in range(60)]
+
+    def function(*pieces):
+        return jnp.concatenate([jnp.sin(x) for x in pieces]), sum(pieces)
+
+    source = traced(function, *pieces)
+    assert len(dispatches(flow_text(source))) < 15
+    whole, total = run_program(source, *pieces)
+    np.testing.assert_allclose(whole, np.sin(np.concatenate(pieces)), rtol=1e-5)
+    np.testing.assert_allclose(total, np.sum(pieces, 0), rtol=1e-5)

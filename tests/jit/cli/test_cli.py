@@ -88,7 +88,8 @@ def test_version(pyiree_command):
 def test_wrong_command_lines(pyiree_command):
     assert "give one .vmfb file" in pyiree_command("run", code=2).stderr
     assert "No such command" in pyiree_command("fly", code=2).stderr
-    assert "there is no file" in pyiree_command("dump", "nothing.vmfb", code=1).stderr
+    for command in ("compile", "run", "dump", "opt"):
+        assert pyiree_command(command, "nothing", code=1).stderr == "pyiree: error: there is no file nothing\n"
     assert "the phases are" in pyiree_command("compile", "-", "--compile-to=hlo", code=1, input=PROGRAM).stderr
 
 
@@ -113,7 +114,7 @@ class TestDump:
 
     def test_errors(self, pyiree_command, iree_module, program):
         assert "no function 'other'" in pyiree_command("dump", iree_module, "--function=other", code=1).stderr
-        pyiree_command("dump", program, code=1)
+        assert f"{program}: not a .vmfb file" in pyiree_command("dump", program, code=1).stderr
         pyiree_command("dump", iree_module, "--output=everything", code=1)
 
 
@@ -176,9 +177,18 @@ class TestCompile:
         done = pyiree_command("run", tmp_path / "out.vmfb", "--input=4xf32=1", "--input=4xf32=2")
         assert "4xf32=3 3 3 3" in done.stdout
 
-    def test_errors(self, pyiree_command):
-        pyiree_command("compile", "nothing.mlir", code=1)
-        pyiree_command("compile", "-", code=1, input="func.func @main(")
+    def test_errors(self, pyiree_command, program):
+        done = pyiree_command("compile", "-", code=1, input="func.func @main(")
+        assert done.stderr.startswith("pyiree: error: -:1:16: expected")
+        assert "unknown target CPU 'z80'" in pyiree_command("compile", program, "--target-cpu=z80", code=1).stderr
+        assert "-o" in pyiree_command("compile", program, "--json", code=1).stderr
+        assert "/nowhere/x: No such" in pyiree_command("compile", program, "-o", "/nowhere/x", code=1).stderr
+
+    def test_timing(self, pyiree_command, program, tmp_path):
+        done = pyiree_command("compile", program, "--json", "--timing", "-o", tmp_path / "x.vmfb")
+        phases = ["input", "flow", "stream", "hal", "vm", "vmfb"]
+        assert list(json.loads(done.stdout)) == phases == [line.split()[0] for line in done.stderr.splitlines()]
+        assert "x.vmfb holds no text" in pyiree_command("compile", tmp_path / "x.vmfb", code=1).stderr
 
 
 class TestOpt:
@@ -188,6 +198,8 @@ class TestOpt:
         done = pyiree_command("opt", "--no-such-pass", "-", input=text, code=1)
         assert done.stderr == "pyiree: error: there is no pass 'no-such-pass'\n"
         assert "cse" in pyiree_command("opt", "--list-passes").stdout
+        assert "cse" in {row["PASS"] for row in json.loads(pyiree_command("opt", "--list-passes", "--json").stdout)}
+        assert "--list-passes" in pyiree_command("opt", "--cse", "--json", "-", code=1, input=text).stderr
 
 
 class TestMachine:
@@ -218,11 +230,11 @@ class TestCache:
         assert {row["name"] for row in json.loads(pyiree_command("cache", "ls", "--json").stdout)} == {"f1", "f2"}
         assert "0.5" in pyiree_command("cache", "show", "1").stdout
         assert "no entry" in pyiree_command("cache", "show", "7", code=1).stderr
-        assert "2 programs are sound" in pyiree_command("cache", "verify").stdout
+        assert "2 sound programs" in pyiree_command("cache", "verify").stdout
         assert json.loads(pyiree_command("cache", "prune", "--max-size=0", "--json").stdout)["removed"]
         assert "removed 0" in pyiree_command("cache", "clear").stdout
         pyiree_command("cache", "prune", "--max-size=much", code=1)
 
     def test_verify_fails_on_damage(self, pyiree_command, filled):
         next(filled.folder.glob("*.vmfb")).write_bytes(b"x")
-        assert "1 damaged files were removed" in pyiree_command("cache", "verify", code=1).stderr
+        assert "removed 1 damaged file" in pyiree_command("cache", "verify", code=1).stderr

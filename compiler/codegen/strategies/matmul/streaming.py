@@ -28,7 +28,7 @@ _FEW_ROWS = 4
 _MOST_ROWS = 8
 # Rows of the column factor that are taken at a time, and what is read in one go from each.
 _PRODUCTS = 8
-_LEAST_BYTES = 2048
+_LEAST_BYTES = 4096
 _NANOSECONDS_PER_BYTE = 0.03
 
 
