@@ -1,8 +1,10 @@
 """Computes the package list from the three source folders, so that no subpackage can be forgotten.
 
-A wheel also gets a digest of the compiler's sources, by which the compilation cache knows the compiler.
+A wheel also gets a digest of the compiler's sources, by which the compilation cache knows the compiler. An editable
+install gets its bytecode files, which pip writes for wheels only.
 """
 
+import compileall
 import hashlib
 import pathlib
 
@@ -17,12 +19,15 @@ for package, folder in FOLDERS.items():
     packages.extend(f"{package}.{name}" for name in find_packages(folder))
 
 
-class BuildWithDigest(build_py):
-    """Writes `pyiree/compiler/source_digest.txt`; an editable install has none and looks at its files."""
+class Build(build_py):
+    """Writes `pyiree/compiler/source_digest.txt`; an editable install has none and looks at its files. There, every
+    process would compile all modules anew wherever PYTHONDONTWRITEBYTECODE is set: half of what a start costs."""
 
     def run(self):
         super().run()
         if self.editable_mode:
+            for folder in FOLDERS.values():
+                compileall.compile_dir(folder, quiet=1)
             return
         root = pathlib.Path(self.build_lib, "pyiree")
         digest = hashlib.sha256()
@@ -31,4 +36,4 @@ class BuildWithDigest(build_py):
         root.joinpath("compiler", "source_digest.txt").write_text(digest.hexdigest())
 
 
-setup(packages=packages, package_dir=FOLDERS, cmdclass={"build_py": BuildWithDigest})
+setup(packages=packages, package_dir=FOLDERS, cmdclass={"build_py": Build})
