@@ -73,10 +73,11 @@ class Executor:
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
         self._local_memories: list[ctypes.Array] = []
+        self._places = (ctypes.c_int64 * (workers * layout.PLACE_BYTES // 8))()
         oversubscribed = workers >= available_cores()
         self._set(layout.EXECUTOR_WORKERS, workers)
         self._set(layout.EXECUTOR_SPIN, 0 if oversubscribed else _SPIN_POLLS)
-        self._pinned = not oversubscribed
+        self._pinned = not oversubscribed and hasattr(os, "sched_setaffinity")
 
     def _word(self, offset: int) -> ctypes.c_int64:
         return ctypes.c_int64.from_address(self.address + offset)
@@ -95,9 +96,15 @@ class Executor:
             if self._threads or not self.workers:
                 return
             cores = _allowed_cores()
+            cores = _allowed_cores()
+            pinned = self._pinned and len(cores) > self.workers
+            if pinned:
+                ctypes.memset(self._places, 0, ctypes.sizeof(self._places))
+                self._set(layout.EXECUTOR_FREE_CORE, cores[0])
+                self._set(layout.EXECUTOR_PLACES, ctypes.addressof(self._places))
             for index in range(self.workers):
-                # The first core is left to calling threads; unpinned workers were seen to share one core.
-                core = cores[(index + 1) % len(cores)] if self._pinned else None
+                # One core is left to the calling thread; unpinned workers were seen to share one core.
+                core = cores[index + 1] if pinned else None
                 thread = threading.Thread(
                     target=self._work, args=(index, core), name=f"pyiree-worker-{index}", daemon=True
                 )
@@ -107,11 +114,17 @@ class Executor:
             self._set(layout.EXECUTOR_WANTED, 0)
 
     def _work(self, index: int, core: int | None) -> None:
-        if core is not None and hasattr(os, "sched_setaffinity"):
-            os.sched_setaffinity(0, {core})
+        if core is not None:
+            self._take_place(index, core)
         memory = ctypes.create_string_buffer(layout.LOCAL_BYTES + 4096)
         self._local_memories.append(memory)
         image().worker_main(self.address, index, (ctypes.addressof(memory) + 4095) & -4096)
+
+    def _take_place(self, index: int, core: int) -> None:
+        os.sched_setaffinity(0, {core})
+        place = index * layout.PLACE_BYTES // 8
+        self._places[place + layout.PLACE_CORE // 8] = core
+        self._places[place + layout.PLACE_THREAD // 8] = threading.get_native_id()
 
     def start_if_wanted(self) -> None:
         """Starts the workers if a submission would have woken some."""

@@ -15,6 +15,8 @@ EXECUTOR_GENERATION = 360  # counts forks: a fence of an older generation is nev
 EXECUTOR_WORKERS = 368  # worker threads that are to be started
 EXECUTOR_SEQUENCE = 376  # number of the last submission
 EXECUTOR_LIVE = 384  # worker threads now in their loop
+EXECUTOR_PLACES = 392  # address of the places of the workers, or 0 when they are free to move
+EXECUTOR_FREE_CORE = 400  # the core that no worker is pinned to
 EXECUTOR_DONATING = 448  # parked waiters that also take work
 EXECUTOR_ADMITTED = 512  # ring slots that running submissions may need at once
 EXECUTOR_LOCK = 576  # spin lock of the four words below
@@ -23,6 +25,10 @@ EXECUTOR_SCRATCH = 592  # free local memories of calling threads, linked by thei
 EXECUTOR_NODES = 600  # free nodes, linked through NODE_NEXT_FREE
 EXECUTOR_DEFERRED = 640  # executions that wait for a fence
 EXECUTOR_BYTES = 704
+
+PLACE_THREAD = 0  # the system's number of the worker thread; 0 before it runs
+PLACE_CORE = 8  # the core that it is pinned to
+PLACE_BYTES = 16
 
 RING_SLOTS = 1 << 15
 ADMISSION_LIMIT = 1 << 14  # half the ring: stale entries and the other submissions' nodes fit beside it

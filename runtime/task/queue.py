@@ -42,6 +42,7 @@ from pyiree.runtime.native.intrinsics import (
 )
 from pyiree.runtime.task import layout as task
 from pyiree.runtime.task.lock import acquire_lock, release_lock
+from pyiree.runtime.task.placement import leave_core_to_caller
 
 _LOW = 0xFFFFFFFF
 _EVERYBODY = 1 << 30
@@ -79,6 +80,7 @@ def executor_reset_after_fork(executor):
         task.EXECUTOR_THREADS,
         task.EXECUTOR_WANTED,
         task.EXECUTOR_LIVE,
+        task.EXECUTOR_PLACES,
         task.EXECUTOR_DONATING,
         task.EXECUTOR_ADMITTED,
         task.EXECUTOR_ACTIVE,
@@ -400,6 +402,7 @@ def wait_for_word(executor, word, nanoseconds):
             atomic_add(executor + task.EXECUTOR_DONATING, 1)
             interrupted = _park(executor, word, left) != 0 and monotonic_nanoseconds() < deadline
             atomic_add(executor + task.EXECUTOR_DONATING, -1)
+            leave_core_to_caller(executor)
     return_scratch(group)
     # This thread may have announced work that it now leaves to others.
     if atomic_load(executor + task.EXECUTOR_HEAD) != atomic_load(executor + task.EXECUTOR_TAIL):
@@ -468,6 +471,7 @@ def submit(executor, submission):
     for k in range(count):  # from the last root's publication on, `submission` may be finished and gone
         claims += _make_ready(executor, load_i64(roots + 8 * k))
     if claims > 1:  # the caller takes one when it waits
+        leave_core_to_caller(executor)
         notify(executor, claims - 1)
     return 1
 

@@ -1,5 +1,6 @@
 """The task queue under load and misuse, each case in a process of its own."""
 
+import os
 import textwrap
 
 import pytest
@@ -101,6 +102,22 @@ def test_exit_with_idle_workers(run, spin):
         c = cell()
         assert Graph(executor, [dict(kernel="count", state=c, count=(5, 1, 1))]).run() == 0
     """)
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
+def test_workers_leave_the_core_of_the_caller(run):
+    run("""
+        cores = sorted(os.sched_getaffinity(0))
+        executor = started(1)
+        worker = executor._threads[0].native_id
+        c = cell()
+        graph = Graph(executor, [dict(kernel="count", state=c, count=(8, 1, 1))])
+        for core in (*cores, *cores):
+            os.sched_setaffinity(0, {core})
+            assert graph.run() == 0
+            assert core not in os.sched_getaffinity(worker), (core, os.sched_getaffinity(worker))
+    """)
+
 
 
 def test_exit_while_a_dispatch_runs(run):
