@@ -27,6 +27,9 @@ _MOST_DEPTH = 384
 _ROWS_TO_CONVERT = 24
 # What one block of columns may take of the second-level cache when it is read in place.
 _SHARE_OF_L2 = 0.45
+# Pages whose addresses a core has at hand, and their size.
+_PAGES = 64
+_PAGE_BYTES = 4096
 # Ways of a cache: lines that fall into the same set.
 _WAYS = 8
 # Strips of rows that are packed together where they lie side by side.
@@ -152,7 +155,7 @@ def _height(kernel: RowKernel, rows: int, width: int) -> int:
 
 def _packs_columns(kernel: RowKernel, shape: MatmulShape, rows: int, columns: int, element: int) -> bool:
     """Whether the columns' factor is packed: if it has to be computed or turned round, or is used often enough and
-    would not stay in the second-level cache where it is."""
+    would not stay in the second-level cache where it is, or lies in too many pages."""
     factor, band, target = shape.column_factor, kernel.row_bands[shape.columns], kernel.target
     if factor.step(band) != 1:
         return True
@@ -162,8 +165,11 @@ def _packs_columns(kernel: RowKernel, shape: MatmulShape, rows: int, columns: in
         return True
     products = shape.products.extent
     step = factor.step(shape.products)
-    evicted = step is None or _collide(step * element, products, target.l2_bytes)
-    return evicted or products * columns * element > _SHARE_OF_L2 * target.l2_bytes
+    if step is None or _collide(step * element, products, target.l2_bytes):
+        return True
+    if products * step * element > _PAGES * _PAGE_BYTES:
+        return True
+    return products * columns * element > _SHARE_OF_L2 * target.l2_bytes
 
 
 def _prefetches_rows(kernel: RowKernel, shape: MatmulShape, vectors: int, depth: int) -> bool:
