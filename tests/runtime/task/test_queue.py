@@ -109,6 +109,8 @@ def test_workers_leave_the_core_of_the_caller(run):
     run("""
         cores = sorted(os.sched_getaffinity(0))
         executor = started(1)
+        while not executor.running_workers:
+            time.sleep(0.001)
         worker = executor._threads[0].native_id
         c = cell()
         graph = Graph(executor, [dict(kernel="count", state=c, count=(8, 1, 1))])
