@@ -15,7 +15,6 @@ from pyiree.runtime.hal.element_types import dtype_of
 from pyiree.runtime.hal.layout import VIEW_DIMS, VIEW_ELEMENT_TYPE, VIEW_RANK
 from pyiree.runtime.modules import lapack_layout as layout
 from pyiree.runtime.modules.lapack_calls import CallBuilder, Plan, Spec
-from pyiree.runtime.modules.lapack_library import blas_limit
 from pyiree.runtime.modules.lapack_routines import DESCRIPTIONS
 from pyiree.runtime.native.image import image
 from pyiree.runtime.native.layout import (
@@ -49,7 +48,6 @@ class _Routine:
         self._plans: list[Plan] = []
         self._lock = threading.Lock()
         self._block = (ctypes.c_int64 * (layout.STATE_BYTES // 8))()
-        self._block[layout.STATE_LIMIT // 8] = blas_limit()
         self._block[layout.STATE_POOL // 8] = memory_pool()
         self.state = ctypes.addressof(self._block)
 

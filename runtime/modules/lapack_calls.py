@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from pyiree.runtime.hal.element_types import element_type_of
 from pyiree.runtime.modules import lapack_layout as layout
-from pyiree.runtime.modules.lapack_library import blas_limit, routine_address
+from pyiree.runtime.modules.lapack_library import routine_address
 from pyiree.runtime.native.image import image
 from pyiree.runtime.native.layout import INVALID_ARGUMENT
 from pyiree.runtime.vm.errors import VmError
@@ -187,10 +187,7 @@ class CallBuilder:
                 keep.append(nowhere if isinstance(argument, Array) else _constant(argument))
         table = (ctypes.c_int64 * (layout.TABLE_BYTES // 8))()
         table[: 2 * len(keep) : 2] = [content.__array_interface__["data"][0] for content in keep]
-        native = image()
-        native.blas_limit_begin(blas_limit())
-        native.fortran_batch(self.routine, 1, ctypes.addressof(table))
-        native.blas_limit_end(blas_limit())
+        image().fortran_batch(self.routine, 1, ctypes.addressof(table))
 
     def _made(self, argument: Any) -> list[Array]:
         if isinstance(argument, Array):

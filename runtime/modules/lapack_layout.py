@@ -3,18 +3,10 @@
 A plan says how a routine is called for arrays of certain shapes. Plans of one import form a list, which only grows.
 """
 
-# What an import of a routine has: its plans, and the limit that all calls share.
+# What an import of a routine has.
 STATE_PLANS = 0
-STATE_LIMIT = 8
-STATE_POOL = 16  # results and workspaces are of this memory pool
-STATE_BYTES = 24
-
-# How many threads BLAS may use: one, while any call of ours is under way.
-LIMIT_LOCK = 0
-LIMIT_CALLS = 8  # under way
-LIMIT_OUTSIDE = 16  # the number when nothing of ours runs
-LIMIT_SETTER = 24  # address of `int set(int)`, which gives the number before; 0 where there is none
-LIMIT_BYTES = 32
+STATE_POOL = 8  # results and workspaces are of this memory pool
+STATE_BYTES = 16
 
 PLAN_NEXT = 0
 PLAN_ROUTINE = 8  # address

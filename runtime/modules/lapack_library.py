@@ -1,7 +1,9 @@
-"""SciPy's LAPACK and BLAS: the addresses of their routines, and how many threads they may use.
+"""SciPy's LAPACK and BLAS: the addresses of their routines.
 
 Enters: a routine's Fortran name. Leaves: its address, to be called without the GIL. The routines come from the
-capsules that SciPy keeps for Cython, so that no library has to be found or shipped.
+capsules that SciPy keeps for Cython, so that no library has to be found or shipped. Its BLAS keeps the number of
+threads that the user gave it: ours are idle meanwhile, and another number for each call would start and end threads,
+which made the calls of others in the process many times slower.
 """
 
 from __future__ import annotations
@@ -10,10 +12,6 @@ import ctypes
 import functools
 import importlib
 from typing import Any
-
-from pyiree.runtime.modules import lapack_layout as layout
-
-_SET_THREADS = "openblas_set_num_threads_local"  # gives the number that was in force before
 
 
 @functools.cache
@@ -31,19 +29,3 @@ def _capsule_address(capsule: Any) -> int:
     name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
     pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     return pointer_of(capsule, name_of(capsule))
-
-
-@functools.cache
-def _limit() -> Any:
-    block = (ctypes.c_int64 * (layout.LIMIT_BYTES // 8))()
-    # A look-up in a loaded library finds the symbols of those that it depends on as well.
-    library = ctypes.CDLL(importlib.import_module("scipy.linalg.cython_blas").__file__)
-    setter = getattr(library, _SET_THREADS, None)
-    if setter is not None:  # SciPy may use another BLAS than its own OpenBLAS
-        block[layout.LIMIT_SETTER // 8] = ctypes.cast(setter, ctypes.c_void_p).value or 0
-    return block
-
-
-def blas_limit() -> int:
-    """The address of what keeps BLAS from threads of its own while we call it: the cores belong to our workers."""
-    return ctypes.addressof(_limit())

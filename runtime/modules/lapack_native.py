@@ -9,7 +9,6 @@ from pyiree.runtime.hal.layout import BUFFER_DATA, VIEW_DIMS, VIEW_ELEMENT_TYPE,
 from pyiree.runtime.modules import lapack_layout as lapack
 from pyiree.runtime.native import layout
 from pyiree.runtime.native.intrinsics import (
-    call1,
     indirect_call,
     load_i32,
     load_i64,
@@ -22,7 +21,6 @@ from pyiree.runtime.native.intrinsics import (
     store_i64,
 )
 from pyiree.runtime.native.objects import release
-from pyiree.runtime.task.lock import acquire_lock, release_lock
 
 _call_routine = indirect_call(lapack.FORTRAN_ARGUMENTS)
 _table = stack_bytes(lapack.TABLE_BYTES)
@@ -33,34 +31,6 @@ _ANY_USAGE = 0x1F0F0F0F
 _SLOW_NANOSECONDS = 1000000
 _MASK32 = 0xFFFFFFFF
 _INFINITE32, _INFINITE64 = 0x7F800000, 0x7FF0000000000000
-
-
-# ------------------------------------------------------------------ one thread for BLAS
-
-
-@native("void(int64)")
-def blas_limit_begin(limit):
-    """Keeps BLAS from threads of its own. The number is the process's, so the last call that ends restores it."""
-    setter = load_i64(limit + lapack.LIMIT_SETTER)
-    if setter != 0:
-        acquire_lock(limit + lapack.LIMIT_LOCK)
-        calls = load_i64(limit + lapack.LIMIT_CALLS)
-        if calls == 0:
-            store_i64(limit + lapack.LIMIT_OUTSIDE, call1(setter, 1) & _MASK32)
-        store_i64(limit + lapack.LIMIT_CALLS, calls + 1)
-        release_lock(limit + lapack.LIMIT_LOCK)
-
-
-@native("void(int64)")
-def blas_limit_end(limit):
-    setter = load_i64(limit + lapack.LIMIT_SETTER)
-    if setter != 0:
-        acquire_lock(limit + lapack.LIMIT_LOCK)
-        calls = load_i64(limit + lapack.LIMIT_CALLS) - 1
-        store_i64(limit + lapack.LIMIT_CALLS, calls)
-        if calls == 0:
-            call1(setter, load_i64(limit + lapack.LIMIT_OUTSIDE))
-        release_lock(limit + lapack.LIMIT_LOCK)
 
 
 # ------------------------------------------------------------------ the routine
@@ -263,7 +233,7 @@ def _drop_results(results, count):
 @native("int64(int64,int64,int64,int64)")
 def lapack_run_plan(plan, state, args, results):
     """Calls the plan's routine for each item of the batch."""
-    pool, limit = load_i64(state + lapack.STATE_POOL), load_i64(state + lapack.STATE_LIMIT)
+    pool = load_i64(state + lapack.STATE_POOL)
     began = monotonic_nanoseconds()
     if not _make_results(plan, pool, args, results):
         _memory(results)
@@ -290,12 +260,10 @@ def lapack_run_plan(plan, state, args, results):
             record += lapack.ARRAY_BYTES
         store_i64(table + 16 * k, address)
         store_i64(table + 16 * k + 8, stride)
-    blas_limit_begin(limit)
     if load_i64(plan + lapack.PLAN_GUARD) != 0:
         _guarded_batch(plan, table, args, results, scratch)
     else:
         fortran_batch(load_i64(plan + lapack.PLAN_ROUTINE), load_i64(plan + lapack.PLAN_COUNT), table)
-    blas_limit_end(limit)
     _unpack_all(plan, args, results, scratch)
     if room != 0:
         release(room)

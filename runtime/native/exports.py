@@ -158,8 +158,6 @@ EXPORTS: dict[str, tuple[str, str, str]] = {
         "pyiree.runtime.modules.lapack_native",
         fortran_batch="void(int64,int64,int64)",
         lapack_run_plan="int64(int64,int64,int64,int64)",
-        blas_limit_begin="void(int64)",
-        blas_limit_end="void(int64)",
     ),
     **_imports("pyiree.runtime.modules.lapack_native", "lapack_call"),
     **_rows(

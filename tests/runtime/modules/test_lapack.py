@@ -5,9 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 from pyiree.runtime.hal.device_array import DeviceArray
-from pyiree.runtime.modules import lapack_layout as layout
 from pyiree.runtime.modules.lapack import lapack_module
-from pyiree.runtime.modules.lapack_library import blas_limit
 from pyiree.runtime.modules.lapack_routines import DESCRIPTIONS
 from pyiree.runtime.native.image import image
 from pyiree.runtime.native.layout import ASK_PYTHON, OK
@@ -74,23 +72,3 @@ def test_wrong_arguments_are_named(name, operands, scalars, message):
     addresses = [0 if array is None else array.view.address for array in given]
     with pytest.raises(VmError, match=message):
         lapack_module({name}).functions[name].python(*addresses, *scalars)
-
-
-def test_blas_has_one_thread_during_calls_and_its_own_number_after():
-    limit = blas_limit()
-    setter = ctypes.c_int64.from_address(limit + layout.LIMIT_SETTER).value
-    if not setter:
-        pytest.skip("SciPy has another BLAS than OpenBLAS")
-    set_threads = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(setter)
-    outside = set_threads(2)
-    try:
-        native = image()
-        native.blas_limit_begin(limit)
-        native.blas_limit_begin(limit)
-        assert set_threads(1) == 1
-        native.blas_limit_end(limit)
-        assert set_threads(1) == 1
-        native.blas_limit_end(limit)
-        assert set_threads(2) == 2
-    finally:
-        set_threads(outside)
