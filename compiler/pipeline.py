@@ -32,8 +32,10 @@ from pyiree.compiler.options import CompileOptions
 
 #: The phases whose result is a module of ours, in order; each is a list of passes in `<phase>/pipeline.py`.
 LOWERING_PHASES = ("flow", "stream", "hal", "vm")
-#: The phases whose text can be asked for. `llvm` and `asm` show the kernels.
-TEXT_PHASES = ("stablehlo", "input", *LOWERING_PHASES, "llvm", "asm")
+#: Forms of the kernels: loop IR, LLVM IR, assembly.
+KERNEL_PHASES = ("kernel", "llvm", "asm")
+#: The phases whose text can be asked for.
+TEXT_PHASES = ("stablehlo", "input", *LOWERING_PHASES, *KERNEL_PHASES)
 
 
 @dataclass
@@ -109,7 +111,7 @@ def _compile(source: Any, options: CompileOptions, compile_from: str, compile_to
     for phase in known[position + 1 :]:
         if done.phase == stop:
             break
-        if phase == "hal" and compile_to in ("llvm", "asm"):
+        if phase == "hal" and compile_to in KERNEL_PHASES:
             done.module = _kernel_text(done.module, compile_to, context)
             done.phase = compile_to
             return done
@@ -143,7 +145,9 @@ def registered_passes() -> list[Any]:
 
 
 def _last_phase(compile_to: str) -> str:
-    return {"vmfb": "vm", "llvm": "hal", "asm": "hal"}.get(compile_to, compile_to)
+    if compile_to in KERNEL_PHASES:
+        return "hal"
+    return "vm" if compile_to == "vmfb" else compile_to
 
 
 def _timed(done: Compilation, phase: str, work: Callable[[], Any]) -> None:
@@ -174,7 +178,7 @@ def _run_phase(module: Any, phase: str, context: PassContext) -> Any:
 
 
 def _kernel_text(module: Any, kind: str, context: PassContext) -> str:
-    """The kernels of a module at the stream phase, as LLVM IR or assembly."""
+    """The kernels of a module at the stream phase, in one of `KERNEL_PHASES`."""
     from pyiree.compiler.hal.translate_executables import kernel_text
 
     return kernel_text(module, kind, context)

@@ -17,7 +17,7 @@ def layer(x, w, b):
 
 
 def main():
-    phases = sys.argv[1:] or ["stablehlo", "input", "flow", "stream", "hal", "vm", "llvm", "asm"]
+    phases = sys.argv[1:] or ["stablehlo", "input", "flow", "stream", "hal", "vm", "kernel", "llvm", "asm"]
     x, w, b = (np.ones(shape, np.float32) for shape in ((8, 16), (16, 32), (32,)))
     lowered = layer.lower(x, w, b)
     for phase in phases:

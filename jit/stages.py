@@ -21,7 +21,7 @@ from pyiree.program import Built, Options, build
 from pyiree.signature import leaf_type
 from pyiree.trace import LoweredFunction, lower
 
-PHASES = ("stablehlo", "input", "flow", "stream", "hal", "vm", "llvm", "asm")
+PHASES = ("stablehlo", "input", "flow", "stream", "hal", "vm", "kernel", "llvm", "asm")
 
 
 class Stage:
@@ -120,7 +120,7 @@ class Lowered(Stage):
         debug_info: bool = False,
         large_constants: bool = True,
     ) -> str:
-        """The program at one phase: stablehlo, input, flow, stream, hal, vm, llvm or asm.
+        """The program at one phase: stablehlo, input, flow, stream, hal, vm, kernel, llvm or asm.
 
         `debug_info` keeps the source lines; without `large_constants` long literals are elided.
         """

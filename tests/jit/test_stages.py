@@ -83,6 +83,7 @@ class TestText:
         "stream": "stream.cmd.dispatch",
         "hal": "hal.command_buffer.dispatch",
         "vm": "vm.func",
+        "kernel": "kernel @",
         "llvm": "define ",
         "asm": ".text",
     }
@@ -95,7 +96,7 @@ class TestText:
             assert self.SIGNS[phase] in lowered.compile().as_text(phase)
 
     def test_unknown_phase(self):
-        with pytest.raises(ValueError, match="stablehlo, input, flow, stream, hal, vm, llvm, asm"):
+        with pytest.raises(ValueError, match="stablehlo, input, flow, stream, hal, vm, kernel, llvm, asm"):
             pyiree.jit(lambda x: x).lower(X).as_text("hlo")
 
     def test_same_program_same_key_wherever_it_stands(self):
