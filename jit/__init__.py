@@ -13,6 +13,7 @@ _PUBLIC = {
     "Compiled": "pyiree.stages:Compiled",
     "ConfigError": "pyiree.errors:ConfigError",
     "Lowered": "pyiree.stages:Lowered",
+    "MaskedArrayError": "pyiree.errors:MaskedArrayError",
     "Program": "pyiree.program:Program",
     "PyireeError": "pyiree.errors:PyireeError",
     "SignatureError": "pyiree.errors:SignatureError",
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from pyiree.errors import CacheWarning as CacheWarning
     from pyiree.errors import CompileError as CompileError
     from pyiree.errors import ConfigError as ConfigError
+    from pyiree.errors import MaskedArrayError as MaskedArrayError
     from pyiree.errors import PyireeError as PyireeError
     from pyiree.errors import SignatureError as SignatureError
     from pyiree.errors import StaticArgumentError as StaticArgumentError

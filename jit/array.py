@@ -15,7 +15,7 @@ import numpy as np
 from pyiree.errors import SignatureError
 from pyiree.jax_internals import ArrayImpl, PRNGKeyArray, device_layout, key_data
 from pyiree.runtime.hal.device_array import DeviceArray as Array
-from pyiree.signature import leaf_type
+from pyiree.signature import leaf_type, refuse
 
 __all__ = ["Array", "device_put", "from_foreign", "numpy_reader"]
 
@@ -81,9 +81,9 @@ def _is_row_major(array: ArrayImpl) -> bool:
 def from_foreign(leaf: Any) -> Any:
     """Another library's array as a NumPy array over the same memory, or the `jax.Array` it stands for.
 
-    None for what isn't an array, or is none yet (a tracer).
+    None for what isn't an array, is none yet (a tracer), or is more than one (a masked array).
     """
-    if isinstance(leaf, jax.core.Tracer):
+    if isinstance(leaf, (jax.core.Tracer, np.ma.MaskedArray)):
         return None
     if hasattr(leaf, "__jax_array__"):
         return leaf.__jax_array__()
@@ -108,6 +108,8 @@ def _device_put_leaf(leaf: Any) -> Array:
     if isinstance(leaf, Array):
         return leaf
     kind = leaf_type(leaf)
+    if kind is None:
+        refuse(leaf, "its argument", "device_put")
     array = from_foreign(leaf) if kind is None else np.asarray(leaf, kind.dtype)
     if array is None:
         raise SignatureError(f"device_put takes arrays and numbers, not {type(leaf).__name__}")

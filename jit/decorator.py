@@ -30,6 +30,7 @@ from pyiree.signature import (
     explain_miss,
     function_name,
     leaf_type,
+    refuse,
     signature_of,
 )
 from pyiree.stages import Compiled, Lowered, Traced
@@ -174,8 +175,10 @@ class JitFunction:
     def _types(self, arguments: Arguments) -> list[Any]:
         """The type of each leaf; other libraries' arrays count as NumPy's, and jax says what can't be one."""
         types = []
-        for leaf in arguments.leaves:
+        for n, leaf in enumerate(arguments.leaves):
             kind = leaf_type(leaf)
+            if kind is None:
+                refuse(leaf, self._splitter.leaf_names(arguments)[n], function_name(self._function))
             if kind is None and (array := from_foreign(leaf)) is not None:
                 kind = leaf_type(array)
             if kind is None:

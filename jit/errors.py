@@ -11,6 +11,7 @@ __all__ = [
     "CacheWarning",
     "CompileError",
     "ConfigError",
+    "MaskedArrayError",
     "PyireeError",
     "SignatureError",
     "StaticArgumentError",
@@ -24,6 +25,10 @@ class StaticArgumentError(PyireeError, ValueError):
 
 class SignatureError(PyireeError, TypeError):
     """The arguments of a call or of `lower()` don't say which program is meant."""
+
+
+class MaskedArrayError(SignatureError, ValueError):
+    """An argument is a masked array, whose mask a program would lose; `jax.jit` raises `ValueError` for it too."""
 
 
 class ConfigError(PyireeError, ValueError):

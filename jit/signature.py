@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 from jax.tree_util import tree_flatten, tree_unflatten
-from pyiree.errors import StaticArgumentError
-from pyiree.jax_internals import ExtendedDType, JitArguments
+from pyiree.errors import MaskedArrayError, SignatureError, StaticArgumentError
+from pyiree.jax_internals import ExtendedDType, JitArguments, float0
 
 
 class Signature(NamedTuple):
@@ -118,15 +118,37 @@ def function_name(function: Callable[..., Any]) -> str:
 def leaf_type(leaf: Any) -> jax.ShapeDtypeStruct | None:
     """The type that jax gives to an argument; None for what isn't an array of a dtype that jax knows."""
     kind = type(leaf)
+    if isinstance(leaf, np.ma.MaskedArray):
+        return None
     if kind in _SCALAR_DTYPES:
         dtype = jax.dtypes.canonicalize_dtype(_SCALAR_DTYPES[kind])
         return jax.ShapeDtypeStruct((), dtype, weak_type=kind is not bool)
     shape, dtype = getattr(leaf, "shape", None), getattr(leaf, "dtype", None)
-    if isinstance(dtype, np.dtype) and dtype.kind not in "OSUMm":
+    if isinstance(dtype, np.dtype) and dtype.kind not in "OSUMm" and not _is_structured(dtype):
         dtype = jax.dtypes.canonicalize_dtype(dtype if dtype.isnative else dtype.newbyteorder("="))
     elif not isinstance(dtype, ExtendedDType):
         return None
     return jax.ShapeDtypeStruct(tuple(shape), dtype, weak_type=bool(getattr(leaf, "weak_type", False)))
+
+
+def refuse(leaf: Any, name: str, function: str) -> None:
+    """Raises an error for what looks like an array and can't be an argument without losing what it means."""
+    if isinstance(leaf, np.ma.MaskedArray):
+        raise MaskedArrayError(
+            f"{function} can't be called with a masked array as {name}: the mask would be lost;"
+            " pass .filled() values, or .data and .mask as two arguments"
+        )
+    dtype = getattr(leaf, "dtype", None)
+    if isinstance(dtype, np.dtype) and _is_structured(dtype):
+        raise SignatureError(
+            f"{function} can't be called with the structured dtype {dtype} as {name}:"
+            " pass its fields as arrays, such as a dict of them"
+        )
+
+
+def _is_structured(dtype: np.dtype) -> bool:
+    """Whether elements are records or raw bytes; jax's float0 is spelled as a record of nothing."""
+    return issubclass(dtype.type, np.void) and dtype != float0
 
 
 _SCALAR_DTYPES = {

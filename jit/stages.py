@@ -18,7 +18,7 @@ from pyiree.dispatch import Call, call_key, numpy_type
 from pyiree.errors import SignatureError
 from pyiree.jax_internals import JaxTraced, bytes_without_locations, module_text
 from pyiree.program import Built, Options, build
-from pyiree.signature import leaf_type
+from pyiree.signature import leaf_type, refuse
 from pyiree.trace import LoweredFunction, lower
 
 PHASES = ("stablehlo", "input", "flow", "stream", "hal", "vm", "kernel", "llvm", "asm")
@@ -220,8 +220,9 @@ class Compiled(Stage):
                     f"{name} is compiled and can't be transformed by jax any more; use the jitted function"
                 )
             if kind is None or (kind.shape, kind.dtype) != (aval.shape, aval.dtype):
-                given = type(leaf).__name__ if kind is None else f"{kind.dtype}{list(kind.shape)}"
                 where = jax.tree_util.keystr(path)
+                refuse(leaf, f"argument {where}", name)
+                given = type(leaf).__name__ if kind is None else f"{kind.dtype}{list(kind.shape)}"
                 raise SignatureError(
                     f"{name} was compiled for {aval.dtype}{list(aval.shape)} at argument {where}, not {given}"
                 )

@@ -212,6 +212,11 @@ class Function:
                 elif fence is not None:
                     argument.block_until_ready()
                 values.append(argument.view)
+            elif isinstance(argument, np.ma.MaskedArray):
+                raise TypeError(
+                    f"{self.name}: argument {len(values)} is a masked array, whose mask would be lost;"
+                    " pass .filled() values, or .data and .mask as two arguments"
+                )
             elif self.is_async:
                 values.append(DeviceArray.from_numpy(argument).view)
             else:

@@ -2,6 +2,7 @@
 
 import jax
 import numpy as np
+import pyiree
 import pytest
 from pyiree.jax_internals import jit_arguments
 from pyiree.signature import ArgumentSplitter, explain_miss, leaf_type, signature_of
@@ -60,6 +61,64 @@ def test_leaf_types_are_jax_s(value):
 @pytest.mark.parametrize("value", ["text", object(), np.array(["a"]), np.array([None]), np.datetime64("2020-01-01")])
 def test_what_is_no_array_has_no_type(value):
     assert leaf_type(value) is None
+
+
+MASKED = np.ma.masked_array(np.arange(3, dtype=np.float32), mask=[False, True, False])
+RECORDS = np.zeros(3, [("a", np.float32), ("b", np.int32)])
+
+
+@pytest.mark.parametrize("value", [MASKED, np.ma.masked_array(np.ones(3, np.float32)), np.ma.masked])
+def test_masked_arrays_are_refused_as_jax_refuses_them(value):
+    """Also where a program for plain arrays of the same type is known already."""
+
+    def double(params):
+        return 2 * params["w"]
+
+    jitted = pyiree.jit(double)
+    plain = {"w": np.array(value.data, np.float32)}
+    compiled = jitted.lower(plain).compile()
+    np.testing.assert_array_equal(jitted(plain), 2 * plain["w"])
+    np.testing.assert_array_equal(compiled(plain), 2 * plain["w"])
+    with pytest.raises(ValueError, match="masked"):
+        jax.jit(double)({"w": value})
+    for call, name in (
+        (jitted, r"double .* params\['w'\]"),
+        (jitted.lower, r"double .* params\['w'\]"),
+        (compiled, r"double .*\['w'\]"),
+        (lambda params: pyiree.device_put(params["w"]), "device_put"),
+    ):
+        with pytest.raises(pyiree.MaskedArrayError, match=f"{name}.*mask would be lost"):
+            call({"w": value})
+
+
+def test_a_loaded_program_refuses_masked_arrays(tmp_path):
+    pyiree.jit(lambda x, y: x + y).lower(X[0], X[0]).compile().save(tmp_path / "add.vmfb")
+    program = pyiree.load(tmp_path / "add.vmfb")
+    np.testing.assert_array_equal(program.main(X[0], X[0]), 2 * X[0])
+    with pytest.raises(TypeError, match="argument 1 is a masked array"):
+        program.main(X[0], MASKED)
+
+
+@pytest.mark.parametrize("value", [RECORDS, RECORDS[0], RECORDS.view(np.recarray), np.zeros(2, "V8")])
+def test_structured_dtypes_are_refused_by_name(value):
+    @pyiree.jit
+    def first(x, params):
+        return x
+
+    assert leaf_type(value) is None
+    for call in (first, first.lower):
+        with pytest.raises(pyiree.SignatureError, match=r"first .*structured dtype .* as params\['w'\]"):
+            call(X, {"w": value})
+    compiled = first.lower(X, {"w": X}).compile()
+    with pytest.raises(pyiree.SignatureError, match=r"first .*structured dtype .*\['w'\]"):
+        compiled(X, {"w": value})
+    with pytest.raises(pyiree.SignatureError, match=r"device_put .*structured dtype"):
+        pyiree.device_put(value)
+
+
+def test_small_floats_and_float0_are_no_structured_dtypes():
+    for dtype in (jax.numpy.bfloat16, jax.numpy.float8_e4m3fn, jax.numpy.int4, jax.dtypes.float0):
+        assert leaf_type(np.zeros(2, dtype)).dtype == dtype
 
 
 def test_the_nearest_signature_is_compared():
