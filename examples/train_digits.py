@@ -11,6 +11,7 @@ compiled program. Run it twice: the second run loads the step from the disk cach
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
 
 import jax
@@ -46,7 +47,7 @@ def initial_parameters(seed=0):
             (rng.standard_normal((m, n)) * np.sqrt(2.0 / m)).astype(np.float32),
             np.zeros(n, np.float32),
         )
-        for m, n in zip(LAYERS, LAYERS[1:])
+        for m, n in itertools.pairwise(LAYERS)
     ]
 
 

@@ -33,12 +33,14 @@ def dispatch_text(inputs, outputs, body, scalars=()) -> str:
     for k, type in enumerate(inputs):
         arguments.append(f"%b{k}: {DISPATCH}<readonly:{type}>")
         loads.append(
-            f"%in{k} = iree_tensor_ext.dispatch.tensor.load %b{k}, {whole(type)} : {DISPATCH}<readonly:{type}> -> {type}"
+            f"%in{k} = iree_tensor_ext.dispatch.tensor.load %b{k}, {whole(type)} : "
+            f"{DISPATCH}<readonly:{type}> -> {type}"
         )
     for k, type in enumerate(outputs):
         arguments.append(f"%o{k}: {DISPATCH}<writeonly:{type}>")
         stores.append(
-            f"iree_tensor_ext.dispatch.tensor.store %out{k}, %o{k}, {whole(type)} : {type} -> {DISPATCH}<writeonly:{type}>"
+            f"iree_tensor_ext.dispatch.tensor.store %out{k}, %o{k}, {whole(type)} : "
+            f"{type} -> {DISPATCH}<writeonly:{type}>"
         )
     arguments += [f"%s{k}: {type}" for k, type in enumerate(scalars)]
     lines = "\n".join([*loads, body, *stores])

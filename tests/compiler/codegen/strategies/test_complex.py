@@ -53,7 +53,8 @@ def test_transpose_pad_and_select(texts, run_dispatch):
     body = f"%e = tensor.empty() : {turned}\n" + texts.generic(
         "%t", [("%in0", t)], [("%e", turned)], ["(d0, d1) -> (d1, d0)", "(d0, d1) -> (d0, d1)"], ["parallel"] * 2,
         "%re = complex.re %a0 : complex<f32>\n%z = arith.constant 0.0 : f32\n%g = arith.cmpf ogt, %re, %z : f32\n"
-        "%k = complex.constant [2.0 : f32, -3.0 : f32] : complex<f32>\n%r = arith.select %g, %a0, %k : complex<f32>", "%r",
+        "%k = complex.constant [2.0 : f32, -3.0 : f32] : complex<f32>\n"
+        "%r = arith.select %g, %a0, %k : complex<f32>", "%r",
     )  # fmt: skip
     body += (
         "\n%c = complex.constant [1.0 : f32, 4.0 : f32] : complex<f32>\n%out0 = tensor.pad %t low[1, 0] high[1, 1] {\n"

@@ -28,12 +28,14 @@ def product(texts, letters, sizes, element="f32", accumulate=None, epilogue=None
     body += f"%f = linalg.fill ins(%z : {accumulate}) outs(%e : {types[2]}) -> {types[2]}\n"
     body += texts.generic(
         "%m" if epilogue else "%out0", [("%in0", types[0]), ("%in1", types[1])], [("%f", types[2])], maps, kinds,
-        f"{widen}%p = arith.mul{kind} {names[0]}, {names[1]} : {accumulate}\n%s = arith.add{kind} %c0, %p : {accumulate}", "%s",
+        f"{widen}%p = arith.mul{kind} {names[0]}, {names[1]} : {accumulate}\n"
+        f"%s = arith.add{kind} %c0, %p : {accumulate}", "%s",
     )  # fmt: skip
     if epilogue:
         same = "(" + ", ".join(f"d{k}" for k in range(len(out))) + ")"
         body += "\n" + texts.generic(
-            "%out0", [("%m", types[2])], [("%e", types[2])], [f"{same} -> {same}"] * 2, ["parallel"] * len(out), epilogue, "%r"
+            "%out0", [("%m", types[2])], [("%e", types[2])], [f"{same} -> {same}"] * 2,
+            ["parallel"] * len(out), epilogue, "%r",
         )  # fmt: skip
     return texts.dispatch(types[:2], [types[2]], body)
 

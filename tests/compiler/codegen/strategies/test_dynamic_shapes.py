@@ -13,15 +13,15 @@ def loads_and_stores(inputs, outputs):
         dims = ", ".join(s for s in sizes if s.startswith("%"))
         arguments.append(f"%b{k}: {KIND}<readonly:{type}>")
         lines.append(
-            f"%in{k} = iree_tensor_ext.dispatch.tensor.load %b{k}, offsets = [{zeros(sizes)}], sizes = [{', '.join(sizes)}], "
-            f"strides = [{ones(sizes)}] : {KIND}<readonly:{type}>{{{dims}}} -> {type}"
+            f"%in{k} = iree_tensor_ext.dispatch.tensor.load %b{k}, offsets = [{zeros(sizes)}], "
+            f"sizes = [{', '.join(sizes)}], strides = [{ones(sizes)}] : {KIND}<readonly:{type}>{{{dims}}} -> {type}"
         )
     for k, (type, sizes) in enumerate(outputs):
         dims = ", ".join(s for s in sizes if s.startswith("%"))
         arguments.append(f"%o{k}: {KIND}<writeonly:{type}>")
         stores.append(
-            f"iree_tensor_ext.dispatch.tensor.store %out{k}, %o{k}, offsets = [{zeros(sizes)}], sizes = [{', '.join(sizes)}], "
-            f"strides = [{ones(sizes)}] : {type} -> {KIND}<writeonly:{type}>{{{dims}}}"
+            f"iree_tensor_ext.dispatch.tensor.store %out{k}, %o{k}, offsets = [{zeros(sizes)}], "
+            f"sizes = [{', '.join(sizes)}], strides = [{ones(sizes)}] : {type} -> {KIND}<writeonly:{type}>{{{dims}}}"
         )
     return arguments, lines, stores
 

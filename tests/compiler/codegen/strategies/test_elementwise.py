@@ -221,8 +221,10 @@ def test_maps(texts, run_dispatch, runnable_target, shape, maps):
     )  # fmt: skip
     (result,) = run_dispatch(texts.dispatch(types, [out], body), arrays, [(shape, np.float32)], runnable_target.cpu)
     letters = "abcdef"
-    spread = [np.einsum(f"{''.join(letters[d] for d in ds)}->{''.join(letters[d] for d in sorted(ds))}", a)
-              .reshape([shape[d] if d in ds else 1 for d in range(rank)]) for a, ds in zip(arrays, dims, strict=True)]  # fmt: skip
+    spread = []
+    for a, ds in zip(arrays, dims, strict=True):
+        ordered = np.einsum(f"{''.join(letters[d] for d in ds)}->{''.join(letters[d] for d in sorted(ds))}", a)
+        spread.append(ordered.reshape([shape[d] if d in ds else 1 for d in range(rank)]))
     np.testing.assert_array_equal(result, np.broadcast_to(spread[0] - spread[1], shape))
 
 
@@ -266,7 +268,8 @@ def test_scalar_arguments(texts, run_dispatch):
     x = np.random.default_rng(11).standard_normal(37).astype(np.float32)
     t = texts.tensor((37,), "f32")
     body = f"%e = tensor.empty() : {t}\n" + texts.generic(
-        "%out0", [("%in0", t), ("%s0", "f32")], [("%e", t)], ["(d0) -> (d0)", "(d0) -> ()", "(d0) -> (d0)"], ["parallel"],
+        "%out0", [("%in0", t), ("%s0", "f32")], [("%e", t)], ["(d0) -> (d0)", "(d0) -> ()", "(d0) -> (d0)"],
+        ["parallel"],
         "%r = arith.mulf %a0, %a1 : f32", "%r",
     )  # fmt: skip
     word = int(np.float32(2.5).view(np.uint32))
@@ -379,12 +382,11 @@ def test_hundreds_of_ops_in_a_row(texts, run_dispatch):
     lines = [f"%e = tensor.empty() : {type}"]
     for k in range(count):
         name, source = ("%out0" if k == count - 1 else f"%v{k}"), ("%in0" if k == 0 else f"%v{k - 1}")
-        lines.append(
-            texts.generic(
-                name, [(source, type), ("%in1", type)], [("%e", type)], [identity(1)] * 3, ["parallel"],
-                f"%r = {'arith.addf' if k % 2 else 'arith.mulf'} %a0, %a1 : f32", "%r",
-            )  # fmt: skip
-        )
+        line = texts.generic(
+            name, [(source, type), ("%in1", type)], [("%e", type)], [identity(1)] * 3, ["parallel"],
+            f"%r = {'arith.addf' if k % 2 else 'arith.mulf'} %a0, %a1 : f32", "%r",
+        )  # fmt: skip
+        lines.append(line)
     x, y = np.random.default_rng(0).uniform(0.5, 0.9, (2, 67)).astype(np.float32)
     (result,) = run_dispatch(texts.dispatch([type, type], [type], "\n".join(lines)), [x, y], [((67,), np.float32)])
     expected = x

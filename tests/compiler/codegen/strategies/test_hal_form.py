@@ -5,7 +5,8 @@ import pytest
 
 KIND = "!iree_tensor_ext.dispatch.tensor"
 LAYOUT = (
-    'layout(#hal.pipeline.layout<constants = {constants}, bindings = [#hal.pipeline.binding<storage_buffer, "ReadOnly|Indirect">, '
+    'layout(#hal.pipeline.layout<constants = {constants}, bindings = ['
+    '#hal.pipeline.binding<storage_buffer, "ReadOnly|Indirect">, '
     "#hal.pipeline.binding<storage_buffer, Indirect>], flags = Indirect>)"
 )
 
@@ -32,17 +33,22 @@ def test_dynamic_size(build_kernel, size):
       %c0 = arith.constant 0 : index
       %c32 = arith.constant 32 : i64
       {size_from_words("n", 0, layout)}
-      %in = hal.interface.binding.subspan {layout} binding(0) alignment(64) offset(%c0) flags("ReadOnly|Indirect") : {KIND}<readonly:{tensor}>{{%n}}
-      %out = hal.interface.binding.subspan {layout} binding(1) alignment(64) offset(%c0) flags(Indirect) : {KIND}<writeonly:{tensor}>{{%n}}
-      %x = iree_tensor_ext.dispatch.tensor.load %in, offsets = [0], sizes = [%n], strides = [1] : {KIND}<readonly:{tensor}>{{%n}} -> {tensor}
+      %in = hal.interface.binding.subspan {layout} binding(0) alignment(64) offset(%c0) flags("ReadOnly|Indirect")
+          : {KIND}<readonly:{tensor}>{{%n}}
+      %out = hal.interface.binding.subspan {layout} binding(1) alignment(64) offset(%c0) flags(Indirect)
+          : {KIND}<writeonly:{tensor}>{{%n}}
+      %x = iree_tensor_ext.dispatch.tensor.load %in, offsets = [0], sizes = [%n], strides = [1]
+          : {KIND}<readonly:{tensor}>{{%n}} -> {tensor}
       %e = tensor.empty(%n) : {tensor}
-      %y = linalg.generic {{indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}}
+      %y = linalg.generic {{indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+          iterator_types = ["parallel"]}}
           ins(%x : {tensor}) outs(%e : {tensor}) {{
       ^bb0(%a: f32, %b: f32):
         %s = arith.addf %a, %a : f32
         linalg.yield %s : f32
       }} -> {tensor}
-      iree_tensor_ext.dispatch.tensor.store %y, %out, offsets = [0], sizes = [%n], strides = [1] : {tensor} -> {KIND}<writeonly:{tensor}>{{%n}}
+      iree_tensor_ext.dispatch.tensor.store %y, %out, offsets = [0], sizes = [%n], strides = [1]
+          : {tensor} -> {KIND}<writeonly:{tensor}>{{%n}}
       return
     }}"""
     kernel = build_kernel(text)
@@ -61,14 +67,21 @@ def test_offsets_and_bools_as_bytes(build_kernel):
       %c0 = arith.constant 0 : index
       %word = hal.interface.constant.load {layout} ordinal(0) : i32
       %at = arith.index_castui %word : i32 to index
-      %in0 = hal.interface.binding.subspan {layout} binding(0) alignment(64) offset(%c64) flags("ReadOnly|Indirect") : {KIND}<readonly:tensor<37xi8>>
-      %in1 = hal.interface.binding.subspan {layout} binding(0) alignment(4) offset(%at) flags("ReadOnly|Indirect") : {KIND}<readonly:tensor<37xf32>>
-      %out = hal.interface.binding.subspan {layout} binding(1) alignment(64) offset(%c0) flags(Indirect) : {KIND}<writeonly:tensor<37xi8>>
-      %x = iree_tensor_ext.dispatch.tensor.load %in0, offsets = [0], sizes = [37], strides = [1] : {KIND}<readonly:tensor<37xi8>> -> tensor<37xi8>
-      %y = iree_tensor_ext.dispatch.tensor.load %in1, offsets = [0], sizes = [37], strides = [1] : {KIND}<readonly:tensor<37xf32>> -> tensor<37xf32>
+      %in0 = hal.interface.binding.subspan {layout} binding(0) alignment(64) offset(%c64) flags("ReadOnly|Indirect")
+          : {KIND}<readonly:tensor<37xi8>>
+      %in1 = hal.interface.binding.subspan {layout} binding(0) alignment(4) offset(%at) flags("ReadOnly|Indirect")
+          : {KIND}<readonly:tensor<37xf32>>
+      %out = hal.interface.binding.subspan {layout} binding(1) alignment(64) offset(%c0) flags(Indirect)
+          : {KIND}<writeonly:tensor<37xi8>>
+      %x = iree_tensor_ext.dispatch.tensor.load %in0, offsets = [0], sizes = [37], strides = [1]
+          : {KIND}<readonly:tensor<37xi8>> -> tensor<37xi8>
+      %y = iree_tensor_ext.dispatch.tensor.load %in1, offsets = [0], sizes = [37], strides = [1]
+          : {KIND}<readonly:tensor<37xf32>> -> tensor<37xf32>
       %p = arith.trunci %x : tensor<37xi8> to tensor<37xi1>
       %e = tensor.empty() : tensor<37xi1>
-      %q = linalg.generic {{indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}}
+      %q = linalg.generic {{
+          indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+          iterator_types = ["parallel"]}}
           ins(%p, %y : tensor<37xi1>, tensor<37xf32>) outs(%e : tensor<37xi1>) {{
       ^bb0(%a: i1, %b: f32, %c: i1):
         %z = arith.constant 0.0 : f32
@@ -77,7 +90,8 @@ def test_offsets_and_bools_as_bytes(build_kernel):
         linalg.yield %r : i1
       }} -> tensor<37xi1>
       %w = arith.extui %q : tensor<37xi1> to tensor<37xi8>
-      iree_tensor_ext.dispatch.tensor.store %w, %out, offsets = [0], sizes = [37], strides = [1] : tensor<37xi8> -> {KIND}<writeonly:tensor<37xi8>>
+      iree_tensor_ext.dispatch.tensor.store %w, %out, offsets = [0], sizes = [37], strides = [1]
+          : tensor<37xi8> -> {KIND}<writeonly:tensor<37xi8>>
       return
     }}"""
     kernel = build_kernel(text)

@@ -73,7 +73,8 @@ def test_nan_passes_through_maximum(texts, run_dispatch, shape, dims):
 
 INTEGER = {
     "arith.addi": ("0", np.sum), "arith.muli": ("1", np.prod), "arith.maxsi": (None, np.max),
-    "arith.minsi": (None, np.min), "arith.andi": ("-1", np.bitwise_and.reduce), "arith.ori": ("0", np.bitwise_or.reduce),
+    "arith.minsi": (None, np.min),
+    "arith.andi": ("-1", np.bitwise_and.reduce), "arith.ori": ("0", np.bitwise_or.reduce),
     "arith.xori": ("0", np.bitwise_xor.reduce),
 }  # fmt: skip
 

@@ -26,7 +26,8 @@ class Rows:
 
     def reduce(self, result, source, fill, op):
         return self.texts.generic(
-            result, [(source, self.full)], [(fill, self.rows)], [FULL, self.row_map], self.kinds, f"%r = {op} %a0, %c0 : f32", "%r"
+            result, [(source, self.full)], [(fill, self.rows)], [FULL, self.row_map], self.kinds,
+            f"%r = {op} %a0, %c0 : f32", "%r",
         ) + "\n"  # fmt: skip
 
     def map(self, result, sources, body):
@@ -89,7 +90,8 @@ def test_layer_norm(texts, run_dispatch, shape):
     body += "%eps = arith.constant 1.0e-5 : f32\n"
     body += rows.map(
         "%out0", ["%d", "%var"],
-        "%v = arith.divf %a1, %n : f32\n%w = arith.addf %v, %eps : f32\n%q = math.rsqrt %w : f32\n%r = arith.mulf %a0, %q : f32",
+        "%v = arith.divf %a1, %n : f32\n%w = arith.addf %v, %eps : f32\n"
+        "%q = math.rsqrt %w : f32\n%r = arith.mulf %a0, %q : f32",
     )  # fmt: skip
     x = np.random.default_rng(2).standard_normal(shape).astype(np.float32)
     (result,) = run_dispatch(texts.dispatch([rows.full], [rows.full], body), [x], [(shape, np.float32)])

@@ -21,7 +21,8 @@ def scatter(types, dims, body, in_place=False):
         return f"offsets = [{zeros}], sizes = [{', '.join(shape)}], strides = [{ones}]"
 
     def load(name, argument, type, access):
-        return f"{name} = iree_tensor_ext.dispatch.tensor.load {argument}, {whole(type)} : {KIND}<{access}:{type}> -> {type}"
+        at = f"{whole(type)} : {KIND}<{access}:{type}>"
+        return f"{name} = iree_tensor_ext.dispatch.tensor.load {argument}, {at} -> {type}"
 
     access, target = ("readwrite", "%b0") if in_place else ("readonly", "%b3")
     arguments = [
@@ -38,7 +39,8 @@ def scatter(types, dims, body, in_place=False):
         load("%updates", "%b1", updates, "readonly"),
         load("%i", "%b2", indices, "readonly"),
         op,
-        f"iree_tensor_ext.dispatch.tensor.store %r, {target}, {whole(original)} : {original} -> {KIND}<{written}:{original}>",
+        f"iree_tensor_ext.dispatch.tensor.store %r, {target}, {whole(original)} : "
+        f"{original} -> {KIND}<{written}:{original}>",
         "return\n}",
     ])  # fmt: skip
 

@@ -21,7 +21,8 @@ def array(shape, seed=0):
 
 @pytest.mark.parametrize(
     ("shape", "offsets", "sizes", "strides"),
-    [((100,), (7,), (50,), (1,)), ((100,), (1,), (33,), (3,)), ((100,), (0,), (50,), (2,)), ((9, 80), (2, 5), (4, 37), (2, 2)),
+    [((100,), (7,), (50,), (1,)), ((100,), (1,), (33,), (3,)), ((100,), (0,), (50,), (2,)),
+     ((9, 80), (2, 5), (4, 37), (2, 2)),
      ((9, 80), (1, 0), (8, 80), (1, 1)), ((101,), (0,), (21,), (5,))],
     ids=str,
 )  # fmt: skip
@@ -63,7 +64,10 @@ def test_pad(texts, run_dispatch, runnable_target, shape, low, high):
 
 def test_reshapes(texts, run_dispatch):
     x = array((6, 35))
-    body = "%r = tensor.expand_shape %in0 [[0, 1], [2, 3]] output_shape [2, 3, 5, 7] : tensor<6x35xf32> into tensor<2x3x5x7xf32>"
+    body = (
+        "%r = tensor.expand_shape %in0 [[0, 1], [2, 3]] output_shape [2, 3, 5, 7] : "
+        "tensor<6x35xf32> into tensor<2x3x5x7xf32>"
+    )
     (result,) = run_dispatch(copy(texts, (6, 35), (2, 3, 5, 7), body), [x], [((2, 3, 5, 7), np.float32)])
     np.testing.assert_array_equal(result, 2 * x.reshape(2, 3, 5, 7))
     x = array((2, 3, 5, 7))
@@ -98,7 +102,10 @@ def test_concat(texts, run_dispatch, dim):
 def test_insert_slice(texts, run_dispatch, offsets, strides):
     x, y = array((9, 40)), array((4, 11), 1)
     types = [texts.tensor(a.shape, "f32") for a in (x, y)]
-    body = f"%out0 = tensor.insert_slice %in1 into %in0{list(offsets)} [4, 11] {list(strides)} : {types[1]} into {types[0]}"
+    body = (
+        f"%out0 = tensor.insert_slice %in1 into %in0{list(offsets)} [4, 11] {list(strides)} : "
+        f"{types[1]} into {types[0]}"
+    )
     (result,) = run_dispatch(texts.dispatch(types, types[:1], body), [x, y], [((9, 40), np.float32)])
     expected = x.copy()
     expected[tuple(slice(o, o + (n - 1) * s + 1, s) for o, n, s in zip(offsets, (4, 11), strides, strict=True))] = y
@@ -112,7 +119,8 @@ def test_gather_of_rows(texts, run_dispatch, runnable_target, width):
     out = texts.tensor((37, width), "f32")
     body = f"%e = tensor.empty() : {out}\n" + texts.generic(
         "%out0", [("%in1", types[1])], [("%e", out)], ["(d0, d1) -> (d0)", "(d0, d1) -> (d0, d1)"], ["parallel"] * 2,
-        f"%j = linalg.index 1 : index\n%i = arith.index_cast %a0 : i32 to index\n%r = tensor.extract %in0[%i, %j] : {types[0]}", "%r",
+        f"%j = linalg.index 1 : index\n%i = arith.index_cast %a0 : i32 to index\n"
+        f"%r = tensor.extract %in0[%i, %j] : {types[0]}", "%r",
     )  # fmt: skip
     (result,) = run_dispatch(
         texts.dispatch(types, [out], body), [table, ids], [(out_shape := (37, width), np.float32)], runnable_target.cpu
@@ -166,8 +174,10 @@ def test_store_into_a_slice_of_a_binding(texts, run_dispatch):
     x = array((4, 9))
     kind = "!iree_tensor_ext.dispatch.tensor"
     text = f"""func.func @kernel(%b: {kind}<readonly:tensor<4x9xf32>>, %o: {kind}<writeonly:tensor<6x20xf32>>) {{
-      %v = iree_tensor_ext.dispatch.tensor.load %b, offsets = [0, 0], sizes = [4, 9], strides = [1, 1] : {kind}<readonly:tensor<4x9xf32>> -> tensor<4x9xf32>
-      iree_tensor_ext.dispatch.tensor.store %v, %o, offsets = [1, 5], sizes = [4, 9], strides = [1, 1] : tensor<4x9xf32> -> {kind}<writeonly:tensor<6x20xf32>>
+      %v = iree_tensor_ext.dispatch.tensor.load %b, offsets = [0, 0], sizes = [4, 9], strides = [1, 1]
+          : {kind}<readonly:tensor<4x9xf32>> -> tensor<4x9xf32>
+      iree_tensor_ext.dispatch.tensor.store %v, %o, offsets = [1, 5], sizes = [4, 9], strides = [1, 1]
+          : tensor<4x9xf32> -> {kind}<writeonly:tensor<6x20xf32>>
       return
     }}"""
     (result,) = run_dispatch(text, [x], [((6, 20), np.uint32)])
