@@ -1,0 +1,135 @@
+"""What the documents tell a reader to type works: every fenced command and Python block is run as it is written.
+
+The blocks of one document are run in order in one empty folder, beside which only `examples/` can be seen. What
+installs packages and what runs this test suite is not run; that it exists is checked instead.
+"""
+
+import importlib.util
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import sysconfig
+import tomllib
+from typing import NamedTuple
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+# A fence without a language is a diagram; a command or program must say what it is, or nobody would run it.
+LANGUAGES = {"sh", "python", ""}
+
+
+def has_test_extra():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    return {"pytest", "ruff"} <= {requirement.split(">")[0] for requirement in extras["test"]}
+
+
+def has_module(name):
+    return importlib.util.find_spec(name) is not None
+
+
+# Command -> what is checked in its place.
+NOT_RUN = {
+    "python -m venv .venv": lambda: has_module("venv"),
+    ". .venv/bin/activate": lambda: has_module("venv"),
+    "pip install -e '.[test]'": has_test_extra,
+    "python -m pytest -q": lambda: has_module("pytest"),
+}
+IN_THE_CHECKOUT = {"ruff check ."}
+
+
+class Block(NamedTuple):
+    """A fenced block; `line` is the number of its first line of content."""
+
+    language: str
+    line: int
+    text: str
+
+
+def fenced_blocks(path: pathlib.Path) -> list[Block]:
+    """All fenced blocks of a file."""
+    text = path.read_text()
+    return [
+        Block(found[1], text.count("\n", 0, found.start(2)) + 1, found[2])
+        for found in re.finditer(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    ]
+
+
+def commands(block: Block) -> list[str]:
+    """The commands of a shell block: one a line, or joined by `&&`; comments are left out."""
+    lines = [re.sub(r"(^|\s+)#.*", "", line).strip() for line in block.text.splitlines()]
+    return [command.strip() for line in lines if line for command in line.split("&&")]
+
+
+@pytest.fixture
+def reader(tmp_path):
+    """Runs what a reader types, in an empty folder; gives what it prints."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    path = os.pathsep.join([os.path.dirname(sys.executable), sysconfig.get_path("scripts"), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path, "RUFF_NO_CACHE": "true"}
+
+    def run(command, where):
+        folder = ROOT if command in IN_THE_CHECKOUT else tmp_path
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=240
+        )
+        assert done.returncode == 0, f"{where}: {command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout + done.stderr
+
+    return run
+
+
+@pytest.fixture
+def run_document(reader, tmp_path):
+    """Runs all blocks of a document; gives what each command printed."""
+
+    def run(path):
+        printed = {}
+        for block in fenced_blocks(path):
+            where = f"{path.name}:{block.line}"
+            assert block.language in LANGUAGES, f"{where}: nobody runs a block of {block.language!r}"
+            if block.language == "python":
+                (tmp_path / "block.py").write_text(block.text)
+                printed[where] = reader("python block.py", where)
+            elif block.language == "sh":
+                for command in commands(block):
+                    if command in NOT_RUN:
+                        assert NOT_RUN[command](), f"{where}: {command} can't work"
+                    else:
+                        printed[command] = reader(command, where)
+        return printed
+
+    return run
+
+
+@pytest.mark.parametrize("path", DOCUMENTS[1:], ids=lambda path: path.name)
+def test_what_a_document_says_can_be_typed(run_document, path):
+    run_document(path)
+
+
+def test_readme(run_document):
+    """Also what it says beside the commands: what the second run does, and what the dump holds."""
+    printed = run_document(DOCUMENTS[0])
+    training = [text for command, text in printed.items() if command.endswith("train_digits.py")]
+    assert len(training) == 2 and all("test accuracy 0.9" in text for text in training)
+    assert "compiles: step: loaded from the cache" in training[1]
+    shown = printed["PYIREE_DUMP=ir python examples/inspect_ir.py flow"]
+    assert "flow.executable" in shown and "stream.executable" not in shown
+    assert "8x32xf32=[1 1 1" in next(text for command, text in printed.items() if command.startswith("pyiree run"))
+
+
+def test_a_wrong_command_is_found(run_document, tmp_path):
+    document = tmp_path / "wrong.md"
+    for block in ("```sh\npyiree fly\n```\n", "```python\nimport pyiree.nothing\n```\n", "```c\nint x;\n```\n"):
+        document.write_text(f"Text\n\n{block}")
+        with pytest.raises(AssertionError, match=r"wrong\.md:4"):
+            run_document(document)
+
+
+def test_files_that_are_linked_exist():
+    for path in DOCUMENTS:
+        for target in set(re.findall(r"\]\((?!http)([^)#]+)", path.read_text())):
+            assert (path.parent / target).exists(), f"{path.name}: {target} is missing"
