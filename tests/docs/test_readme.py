@@ -54,7 +54,7 @@ def fenced_blocks(path: pathlib.Path) -> list[Block]:
     text = path.read_text()
     return [
         Block(found[1], text.count("\n", 0, found.start(2)) + 1, found[2])
-        for found in re.finditer(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+        for found in re.finditer(r"^ *```(\w*)\n(.*?)^ *```$", text, re.DOTALL | re.MULTILINE)
     ]
 
 
