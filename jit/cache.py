@@ -114,8 +114,8 @@ class DiskCache:
         """The one entry whose key begins with `prefix`."""
         matches = [entry for entry in self.entries() if entry.key.startswith(prefix)]
         if len(matches) != 1:
-            found = "no entry" if not matches else f"{len(matches)} entries"
-            raise PyireeError(f"{found} of the cache {self.folder} begin with {prefix!r}")
+            found = "no entry" if not matches else f"each of {len(matches)} entries"
+            raise PyireeError(f"{found} of the cache {self.folder} begins with {prefix!r}")
         return matches[0]
 
     def size(self) -> int:

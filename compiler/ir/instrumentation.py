@@ -62,9 +62,13 @@ class Instrumentation:
     def dump(self, name: str, text: str, suffix: str = ".mlir") -> None:
         """Writes a numbered file into the dump folder, if there is one."""
         if self.dump_dir is not None:
-            self.dump_dir.mkdir(parents=True, exist_ok=True)
             stem = name.removeprefix("iree-")
-            (self.dump_dir / f"{self.count:02d}-{stem}{suffix}").write_text(text)
+            try:
+                self.dump_dir.mkdir(parents=True, exist_ok=True)
+                (self.dump_dir / f"{self.count:02d}-{stem}{suffix}").write_text(text)
+            except OSError as error:
+                error.add_note(f"the IR of every pass was to be written to {self.dump_dir}, see PYIREE_DUMP")
+                raise
 
     def failed(self, error: Exception) -> None:
         """Called when a pass raised."""

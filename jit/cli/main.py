@@ -1,11 +1,12 @@
 """The commands and their flags, as one table; what each does is in the module that it imports when it runs.
 
-What enters: the command line.  What leaves: an exit code: 0 done, 1 the work failed, 2 the command line is
-wrong.  Errors are one line on stderr.
+What enters: the command line.  What leaves: an exit code: 0 done, 1 the work failed (or nobody reads on), 2 the
+command line is wrong.  Errors are one line on stderr.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -20,23 +21,25 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Compiles StableHLO to IREE modules and runs them, all in Python.",
 )
-cache_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Looks after the compilation cache.")
+cache_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Look after the compilation cache.")
 app.add_typer(cache_app, name="cache")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Module = Annotated[Path | None, typer.Argument(metavar="[MODULE]", help="The .vmfb file.", show_default=False)]
+Module = Annotated[Path | None, typer.Argument(metavar="MODULE", help="The .vmfb file.", show_default=False)]
 ModuleFlag = Annotated[Path | None, typer.Option("--module", help="The .vmfb file, as a flag.")]
 Function = Annotated[str, typer.Option("--function", help="The exported function.")]
 Inputs = Annotated[
     list[str] | None,
-    typer.Option("--input", help="An argument: 4xf32=1,2,3,4 or 4xf32=0 or f32=1 or @file.npy. Repeat it."),
+    typer.Option(
+        "--input", metavar="TENSOR", help="An argument: 4xf32=1,2,3,4 or 4xf32=0 or f32=1 or @file.npy. Repeat it."
+    ),
 ]
 Device = Annotated[str, typer.Option("--device", help="The device, see `pyiree devices`.")]
 
 
 @app.command("compile")
 def compile_command(
-    source: Annotated[str, typer.Argument(help="The file to compile; - is standard input.")],
+    source: Annotated[str, typer.Argument(metavar="FILE", help="The file to compile; - is standard input.")],
     output: Annotated[str, typer.Option("-o", "--output", help="Where the result goes; - is standard output.")] = "-",
     compile_from: Annotated[str, typer.Option("--compile-from", help="The phase of the source.")] = "stablehlo",
     compile_to: Annotated[str, typer.Option("--compile-to", help="The phase to stop after.")] = "vmfb",
@@ -62,7 +65,7 @@ def run_command(
     inputs: Inputs = None,
     outputs: Annotated[
         list[str] | None,
-        typer.Option("--output", help="Where a result goes: @file.npy, or - to print it. Repeat it."),
+        typer.Option("--output", metavar="PLACE", help="Where a result goes: @file.npy, or - to print it. Repeat it."),
     ] = None,
     device: Device = "local-task",
     as_json: Json = False,
@@ -79,7 +82,7 @@ def benchmark_command(
     module_flag: ModuleFlag = None,
     function: Function = "main",
     inputs: Inputs = None,
-    seconds: Annotated[float, typer.Option("--seconds", help="How long to measure.")] = 1.0,
+    seconds: Annotated[float, typer.Option("--seconds", min=0, help="How long to measure.")] = 1.0,
     device: Device = "local-task",
     as_json: Json = False,
 ) -> None:
@@ -156,7 +159,7 @@ def cache_ls(as_json: Json = False) -> None:
 
 @cache_app.command("show")
 def cache_show(
-    key: Annotated[str, typer.Argument(help="The key, or its first digits.")], as_json: Json = False
+    key: Annotated[str, typer.Argument(metavar="KEY", help="The key, or its first digits.")], as_json: Json = False
 ) -> None:
     """Show one cached program."""
     from pyiree.cli.cache import show
@@ -175,7 +178,7 @@ def cache_path() -> None:
 @cache_app.command("prune")
 def cache_prune(
     max_size: Annotated[str | None, typer.Option("--max-size", help="Such as 500MB; else the setting.")] = None,
-    older_than: Annotated[float | None, typer.Option("--older-than", help="Days without use.")] = None,
+    older_than: Annotated[float | None, typer.Option("--older-than", min=0, help="Days without use.")] = None,
     as_json: Json = False,
 ) -> None:
     """Remove leftovers, and what is old or over the size."""
@@ -221,11 +224,15 @@ def _one_module(positional: Path | None, flag: Path | None) -> Path:
 def main() -> None:
     """Runs the command line; a failure is one line and an exit code."""
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()  # here, where it can be told that nobody takes it
     except BrokenPipeError:  # the reader of a pipe has seen enough
-        sys.stderr.close()
-        sys.exit(0)
+        _drop_output()
+        sys.exit(1)
     except Exception as error:
+        _drop_output()
         if not _is_expected(error):
             raise
         notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
@@ -233,9 +240,17 @@ def main() -> None:
         sys.exit(1)
 
 
+def _drop_output() -> None:
+    """Keeps the interpreter from writing again, at its end, what could not be written."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _is_expected(error: Exception) -> bool:
     """Whether an error is about the user's input, so that its text says all; others keep their traceback."""
-    return isinstance(error, OSError) or type(error).__module__.startswith("pyiree.")
+    return isinstance(error, (OSError, MemoryError)) or type(error).__module__.startswith("pyiree.")
 
 
 def _text(error: Exception) -> str:

@@ -17,7 +17,7 @@ def opt(
     """Runs passes on the one file among `words` (standard input if there is none)."""
     from pyiree.compiler import pipeline
     from pyiree.compiler.ir.parser import parse_module
-    from pyiree.compiler.ir.passes import PassContext, PassManager
+    from pyiree.compiler.ir.passes import PassContext, PassManager, pass_names
     from pyiree.compiler.ir.printer import print_operation
 
     if list_passes:
@@ -28,13 +28,19 @@ def opt(
         raise CommandError("--json goes with --list-passes")
     flags = [word[2:] for word in words if word.startswith("--")]
     files = [word for word in words if not word.startswith("--")]
+    for word in files:
+        if word.startswith("-") and word != "-":
+            raise CommandError(f"opt has no option {word}; passes are spelled --NAME")
     if len(files) > 1:
         raise CommandError(f"opt takes one file, not {len(files)}: {', '.join(files)}")
     if pass_pipeline is not None and flags:
         raise CommandError("give passes as flags or as --pass-pipeline, not both")
+    watched = tuple((print_after or "").split(",")) if print_after else ()
+    for name in watched:
+        if name not in ("all", *pass_names()):
+            raise CommandError(f"--print-ir-after={print_after}: there is no pass {name!r}, see --list-passes")
     source = files[0] if files else "-"
     module = parse_module(as_text(read(source), source), source, verify=True)
-    watched = tuple((print_after or "").split(",")) if print_after else ()
     context = PassContext(
         options=options_for().compile_options(None), verify_each=True, print_ir_after="all" in watched or watched
     )

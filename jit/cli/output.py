@@ -71,7 +71,9 @@ def read(source: str) -> bytes:
 
 def existing(path: Path) -> Path:
     """The path of a file that must be there."""
-    if not path.is_file():
+    if path.is_dir():
+        raise CommandError(f"{path} is a folder, not a file")
+    if not path.exists():
         raise CommandError(f"there is no file {path}")
     return path
 

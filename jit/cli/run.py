@@ -16,6 +16,9 @@ from pyiree.cli.tensors import format_tensor, parse_tensor
 def run(module: Path, function: str, inputs: list[str], outputs: list[str], device: str, as_json: bool) -> None:
     """Calls the function once; results are printed unless `outputs` says where they go."""
     call = _function(module, function, device)
+    for target in outputs:
+        if target != "-" and not (target.startswith("@") and target[1:]):
+            raise CommandError(f"--output={target}: expected @file.npy or -")
     arguments = [parse_tensor(text) for text in inputs]
     try:
         results = _as_list(call(*arguments))
@@ -32,8 +35,6 @@ def run(module: Path, function: str, inputs: list[str], outputs: list[str], devi
         target = outputs[n] if outputs else "-"
         if target.startswith("@"):
             np.save(Path(target[1:]), array)
-        elif target != "-":
-            raise CommandError(f"--output={target}: expected @file.npy or -")
         elif not as_json:
             print(f"result[{n}]: hal.buffer_view\n{format_tensor(array)}")
 

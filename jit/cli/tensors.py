@@ -5,7 +5,9 @@ What enters: such text, or an array.  What leaves: the array, or the text.
 
 from __future__ import annotations
 
+import math
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,7 @@ _NAMES = {np.dtype(dtype): name for name, dtype in reversed(_DTYPES.items())}
 def parse_tensor(text: str) -> np.ndarray:
     """The array that `text` stands for; a single value fills the shape, no value means zeros."""
     if text.startswith("@"):
-        return np.load(Path(text[1:]), allow_pickle=False)
+        return _load(Path(text[1:]), text)
     kind, _, values = text.partition("=")
     match = re.fullmatch(r"((?:\d+x)*)(\S+)", kind)
     if match is None or match[2] not in _DTYPES:
@@ -40,15 +42,29 @@ def parse_tensor(text: str) -> np.ndarray:
         flat = np.fromfile(Path(values[1:]), dtype)
     else:
         try:
-            flat = np.array([_value(word, dtype, text) for word in words] or [0], dtype)
+            with np.errstate(over="ignore"):  # 1e99 is infinity in f32, as IREE's tools have it
+                flat = np.array([_value(word, dtype, text) for word in words] or [0], dtype)
         except OverflowError as error:
             raise CommandError(f"--input={text}: {error}") from None
-    count = int(np.prod(shape, dtype=np.int64))
+    count = math.prod(shape)
+    if count * dtype.itemsize > sys.maxsize:
+        raise CommandError(f"--input={text}: no memory holds {count} elements")
     if flat.size == 1:
         return np.full(shape, flat[0], dtype)
     if flat.size != count:
         raise CommandError(f"--input={text}: {flat.size} values for {count} elements")
     return flat.reshape(shape)
+
+
+def _load(path: Path, text: str) -> np.ndarray:
+    """The array in a .npy file."""
+    try:
+        array = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError):
+        raise CommandError(f"--input={text}: no .npy file of numbers") from None
+    if not isinstance(array, np.ndarray):
+        raise CommandError(f"--input={text}: an archive of arrays ({', '.join(array.files)}); save one as a .npy file")
+    return array
 
 
 def _value(word: str, dtype: np.dtype, text: str) -> Any:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
 import time
@@ -93,6 +94,41 @@ def test_wrong_command_lines(pyiree_command):
     assert "the phases are" in pyiree_command("compile", "-", "--compile-to=hlo", code=1, input=PROGRAM).stderr
 
 
+def test_files_that_can_t_be_read_are_named(pyiree_command, tmp_path):
+    for command in ("compile", "run", "dump", "opt"):
+        error = pyiree_command(command, tmp_path, code=1).stderr
+        assert error == f"pyiree: error: {tmp_path} is a folder, not a file\n"
+    source = tmp_path / "wrong.mlir"
+    source.write_text("import nothing\n")
+    for phase in ("stablehlo", "flow"):
+        error = pyiree_command("compile", source, f"--compile-from={phase}", code=1).stderr
+        assert f"error: {source}:1:1: " in error and f"(read as {phase}; --compile-from" in error
+    error = pyiree_command("compile", source, "--compile-from=vm", "--compile-to=flow", code=1).stderr
+    assert "a program at vm is behind that phase" in error
+
+
+def test_output_that_nobody_takes(tmp_path, project_root):
+    """A reader that has gone ends the command in silence; a full disk is an error. Both when the text is short."""
+    script = [sys.executable, "-m", "pyiree", "devices"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    quiet = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    for environment in (quiet, {**quiet, "PYTHONUNBUFFERED": "1"}):
+        done = subprocess.run(script, stdout=writing, stderr=subprocess.PIPE, text=True, env=environment, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (1, "")
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(script, stdout=full, stderr=subprocess.PIPE, text=True, env=environment, cwd=tmp_path)
+        assert done.returncode == 1 and done.stderr.count("\n") == 1 and "No space left" in done.stderr
+    os.close(writing)
+
+
+def test_a_dump_folder_that_can_t_be_made_is_explained(pyiree_command, program, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("PYIREE_DUMP", str(tmp_path / "file"))
+    error = pyiree_command("compile", program, "-o", tmp_path / "p.vmfb", code=1).stderr
+    assert "see PYIREE_DUMP" in error and str(tmp_path / "file") in error
+
+
 class TestDump:
     def test_tables(self, pyiree_command, iree_module, iree_tool):
         text = pyiree_command("dump", iree_module, "--output=metadata").stdout
@@ -144,6 +180,8 @@ class TestRun:
         pyiree_command("run", iree_module, "--input=5xf32=1", "--input=4xf32=2", code=1)
         pyiree_command("run", iree_module, *inputs, "--device=toaster", code=1)
         pyiree_command("run", iree_module, *inputs, "--output=-", code=1)
+        assert "@file.npy" in pyiree_command("run", iree_module, *inputs, "--output=@", "--output=-", code=1).stderr
+        pyiree_command("benchmark", iree_module, *inputs, "--seconds=-1", code=2)
 
     def test_neither_jax_nor_the_compiler(self, python_child, iree_module):
         code = (
@@ -200,6 +238,9 @@ class TestOpt:
         assert "cse" in pyiree_command("opt", "--list-passes").stdout
         assert "cse" in {row["PASS"] for row in json.loads(pyiree_command("opt", "--list-passes", "--json").stdout)}
         assert "--list-passes" in pyiree_command("opt", "--cse", "--json", "-", code=1, input=text).stderr
+        assert "no option -x" in pyiree_command("opt", "-x", "-", code=1, input=text).stderr
+        done = pyiree_command("opt", "--cse", "--print-ir-after=cse,nothing", "-", code=1, input=text)
+        assert "there is no pass 'nothing'" in done.stderr
 
 
 class TestMachine:

@@ -39,10 +39,23 @@ def test_files(tmp_path):
     np.testing.assert_array_equal(parse_tensor(f"2x3xf32=@{tmp_path}/x.bin"), array)
 
 
-@pytest.mark.parametrize("text", ["", "4xf33=1", "4xf32=1,2", "x4f32=1", "4xi32=1.5", "f32=one", "4x=1", "2xi8=300"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "4xf33=1", "4xf32=1,2", "x4f32=1", "4xi32=1.5", "f32=one", "4x=1", "2xi8=300", f"{2**40}x{2**40}xf32=1"],
+)
 def test_errors_name_the_input(text):
     with pytest.raises(CommandError, match="--input="):
         parse_tensor(text)
+
+
+def test_files_of_another_kind_are_named(tmp_path):
+    (tmp_path / "empty.npy").write_bytes(b"")
+    (tmp_path / "text.npy").write_bytes(b"not an array")
+    np.save(tmp_path / "objects.npy", np.array([None]), allow_pickle=True)
+    np.savez(tmp_path / "archive.npz", a=np.ones(3))
+    for name in ("empty.npy", "text.npy", "objects.npy", "archive.npz"):
+        with pytest.raises(CommandError, match=f"--input=@.*{name}: (no .npy file|an archive of arrays .a.)"):
+            parse_tensor(f"@{tmp_path / name}")
 
 
 @pytest.mark.parametrize(
