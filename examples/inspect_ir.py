@@ -3,11 +3,14 @@
     python examples/inspect_ir.py [PHASE ...]
 """
 
+import signal
 import sys
 
 import jax.numpy as jnp
 import numpy as np
 import pyiree
+
+PHASES = ("stablehlo", "input", "flow", "stream", "hal", "vm", "kernel", "llvm", "asm")
 
 
 @pyiree.jit
@@ -17,7 +20,10 @@ def layer(x, w, b):
 
 
 def main():
-    phases = sys.argv[1:] or ["stablehlo", "input", "flow", "stream", "hal", "vm", "kernel", "llvm", "asm"]
+    phases = sys.argv[1:] or PHASES
+    if not set(phases) <= set(PHASES):
+        sys.exit(f"the phases are {', '.join(PHASES)}")
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it without a word
     x, w, b = (np.ones(shape, np.float32) for shape in ((8, 16), (16, 32), (32,)))
     lowered = layer.lower(x, w, b)
     for phase in phases:

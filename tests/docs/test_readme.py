@@ -121,6 +121,12 @@ def test_readme(run_document):
     assert "8x32xf32=[1 1 1" in next(text for command, text in printed.items() if command.startswith("pyiree run"))
 
 
+def test_the_phases_example_ends_with_its_reader(reader):
+    shown = reader("python examples/inspect_ir.py input | head -1; echo ${PIPESTATUS[1]}", "the example")
+    assert shown == "// ---- input\n0\n"
+    assert "the phases are stablehlo, input" in reader("! python examples/inspect_ir.py nothing", "the example")
+
+
 def test_a_wrong_command_is_found(run_document, tmp_path):
     document = tmp_path / "wrong.md"
     for block in ("```sh\npyiree fly\n```\n", "```python\nimport pyiree.nothing\n```\n", "```c\nint x;\n```\n"):
