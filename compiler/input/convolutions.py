@@ -1,8 +1,9 @@
-"""`stablehlo.convolution` as patches times a matrix.
+"""`stablehlo.convolution` and `dynamic_conv` as patches times a matrix.
 
 Enters: any convolution: strides, padding, dilations, groups, any layout. Leaves: the padded input laid out as one
 row of all that a window sees for each output place, a (batched, for groups) `dot_general` with the kernel, and the
-result in its layout. A window of one place without padding needs no patches.
+result in its layout. A window of one place without padding needs no patches. Padding that is known only when the
+program runs is a place in an input that is padded as far as any window of the result may reach.
 """
 
 from __future__ import annotations
@@ -43,9 +44,12 @@ def _reshaped(c: Converter, lazy: Lazy, shape: Sequence[int]) -> Lazy:
 
 
 @converts("stablehlo.convolution")
+@converts("stablehlo.dynamic_conv")
 def _convolution(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
-    lhs, rhs = operands
+    lhs, rhs, *amounts = operands
     result = c.result_shaped(op)
+    if not all(isinstance(n, int) for operand in (lhs.shaped, rhs.shaped, result) for n in operand.shape):
+        raise c.emitter.unsupported(op, "of a dynamic shape")
     if 0 in result.shape:
         return [Tensor(result, c.emitter.empty(result.type))]
     numbers = dialect_attribute(op, "dimension_numbers", "ConvDimensionNumbers")
@@ -75,7 +79,7 @@ def _convolution(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
         window,
         out_spatial,
         window_attribute(op, "window_strides", count, 1),
-        window_padding(op, count),
+        window_padding(op, count) if not amounts else amounts[0],
         window_attribute(op, "lhs_dilation", count, 1),
         window_attribute(op, "rhs_dilation", count, 1),
     )
@@ -172,15 +176,22 @@ def _patches(
     window: Sequence[int],
     out_spatial: Sequence[int],
     strides: Sequence[int],
-    padding: tuple[list[int], list[int]],
+    padding: tuple[list[int], list[int]] | Lazy,
     holes: Sequence[int],
     dilations: Sequence[int],
 ) -> Lazy:
-    """All that the window sees at each place of the output."""
+    """All that the window sees at each place of the output. Padding that is a tensor has a row of (low, high) for each
+    dimension."""
     count = len(window)
     kind = image.shaped.element
     batch, features = image.shaped.shape[0], image.shaped.shape[-1]
-    low, high = padding
+    amounts: Lazy | None = None
+    if isinstance(padding, tuple):
+        low, high = padding
+    else:
+        amounts = padding
+        reach = zip(out_spatial, strides, window, dilations)
+        low = high = [(n - 1) * stride + (size - 1) * dilation + 1 for n, stride, size, dilation in reach]
     spatial = image.shaped.shape[1:-1]
     padded_spatial = [
         before + after + (size - 1) * hole + 1 for size, before, after, hole in zip(spatial, low, high, holes)
@@ -195,7 +206,7 @@ def _patches(
         image = Tensor(shaped, pad(c, image, zero, *edges, shaped))
     shape = (batch, *out_spatial, *window, features)
     shaped = Shaped(shape, kind, TensorType(shape, kind.type))
-    if all(n == 1 for n in (*window, *strides)):
+    if amounts is None and all(n == 1 for n in (*window, *strides)):
         return _reshaped(c, image, shape)
     source = c.tensor(image)
     rank = len(shape)
@@ -205,13 +216,23 @@ def _patches(
         at = emitter.linalg_index(loop)
         return at if factor == 1 else emitter.binary("arith.muli", at, emitter.integer(factor, index))
 
+    asked = None if amounts is None else c.tensor(amounts)
+
+    def first_place(d: int) -> Value:
+        """Where the padding that the program asked for begins."""
+        number = amounts.shaped.element
+        place = (emitter.integer(d, index), emitter.integer(0, index))
+        before = emitter.emit("tensor.extract", (asked, *place), (number.type,)).results[0]
+        start = emitter.binary("arith.subi", emitter.integer(low[d], number.type), before)
+        return c.clamped_index(start, number, padded_spatial[d] - low[d])
+
     def read(arguments: list[Value]) -> list[Value]:
         place = [emitter.linalg_index(0)]
         for d in range(count):
             at = scaled(1 + d, strides[d])
             if window[d] != 1:
                 at = emitter.binary("arith.addi", at, scaled(1 + count + d, dilations[d]))
-            place.append(at)
+            place.append(at if asked is None else emitter.binary("arith.addi", first_place(d), at))
         place.append(emitter.linalg_index(rank - 1))
         return [emitter.emit("tensor.extract", (source, *place), (kind.type,)).results[0]]
 

@@ -17,7 +17,6 @@ from pyiree.compiler.input.import_mlir import SourceReader
 ADVICE = {
     "stablehlo.custom_call": "call it outside of the compiled function",
     "stablehlo.rng": "use jax.random",
-    "stablehlo.dynamic_conv": "give the function concrete shapes",
     "stablehlo.all_reduce": "collectives need more than one device",
     "stablehlo.all_gather": "collectives need more than one device",
     "stablehlo.all_to_all": "collectives need more than one device",
