@@ -96,16 +96,30 @@ def _on_small_floats(fn, target, name, operands, type, attrs, operand_types) -> 
         wide.append(extend(fn, value, kind.elem) if small else value)
         types.append(kind.with_elem("f32") if small else kind)
     if type.elem not in FORMATS:
-        if name == "arith.extf" and type.elem == "f32":
-            return wide[0]
+        if name == "arith.extf":
+            # f32 may be wider than the result, which holds every number of eight bits.
+            name = "arith.truncf" if lv.bits(llvm_type(type)) < 32 else name
+            if type.elem == "f32":
+                return wide[0]
         return emit_scalar_op(fn, target, name, wide, type, attrs, types)
     in_f32 = type.with_elem("f32")
     if name in ("arith.truncf", "arith.extf"):
         bits = lv.bits(wide[0].ty)
-        value = wide[0] if bits == 32 else fn.fpext(wide[0], lv.F32) if bits < 32 else fn.fptrunc(wide[0], lv.F32)
+        value = wide[0] if bits == 32 else fn.fpext(wide[0], lv.F32) if bits < 32 else _to_odd(fn, wide[0])
     else:
         value = emit_scalar_op(fn, target, name, wide, in_f32, attrs, types)
     return truncate(fn, value, type.elem)
+
+
+def _to_odd(fn, x) -> lv.Value:
+    """f64 as f32, to the odd one of its neighbours where it is neither: what rounds that again rounds once."""
+    nearest = fn.fptrunc(x, lv.F32)
+    back, bits = fn.fpext(nearest, lv.F64), fn.bitcast(nearest, lv.I32)
+    even = fn.icmp("eq", fn.and_(bits, 1), 0)
+    below = fn.fcmp("olt", fn.fabs(back), fn.fabs(x))
+    above = fn.fcmp("ogt", fn.fabs(back), fn.fabs(x))
+    step = fn.sub(fn.zext(fn.and_(below, even), lv.I32), fn.zext(fn.and_(above, even), lv.I32))
+    return fn.bitcast(fn.add(bits, step), lv.F32)
 
 
 def _in_f32(fn, target, name, operands, type, attrs) -> lv.Value:

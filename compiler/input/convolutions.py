@@ -19,7 +19,7 @@ from pyiree.compiler.input.import_mlir import Shaped
 from pyiree.compiler.input.jaxlib_mlir import dialect_attribute
 from pyiree.compiler.input.shapes import broadcast, pad, reshape, reverse
 from pyiree.compiler.input.values import Lazy, Tensor, Uniform
-from pyiree.compiler.input.windows import window_attribute, window_padding
+from pyiree.compiler.input.windows import dilated, window_attribute, window_padding
 from pyiree.compiler.ir.core import Value
 from pyiree.compiler.ir.types import TensorType, index
 
@@ -71,7 +71,7 @@ def _convolution(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     out_spatial = [result.shape[d] for d in numbers.output_spatial_dimensions]
     batch, features = image.shaped.shape[0], image.shaped.shape[-1]
     out_features = kernel.shaped.shape[-1]
-    if math.prod(window) * features == 0 or 0 in image.shaped.shape:
+    if math.prod(window) * features * batch == 0:
         return [Uniform(result, _zero_of(c, result))]
     patches = _patches(
         c,
@@ -88,7 +88,7 @@ def _convolution(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     size = math.prod(window)
     kind = result.element
     features_last = numbers.input_feature_dimension == count + 1
-    run = features * math.prod(window[-1:]) if features_last else max(features, *window)
+    run = features * math.prod(window[-1:]) if features_last else max([features, *window])
     if groups == batch_groups == 1 and run >= _LEAST_RUN:
         # The product sums over the window where it is: the patches need never be laid out.
         summed = list(range(count + 1))
@@ -194,7 +194,7 @@ def _patches(
         low = high = [(n - 1) * stride + (size - 1) * dilation + 1 for n, stride, size, dilation in reach]
     spatial = image.shaped.shape[1:-1]
     padded_spatial = [
-        before + after + (size - 1) * hole + 1 for size, before, after, hole in zip(spatial, low, high, holes)
+        before + after + dilated(size, hole) for size, before, after, hole in zip(spatial, low, high, holes)
     ]
     if any(n != 0 for n in (*low, *high)) or any(hole != 1 for hole in holes):
         padded_shape = (batch, *padded_spatial, features)

@@ -145,9 +145,16 @@ def _sign(s: Emitter, args: list, elements: list, result: Element, op: Any) -> V
 
 @_lowers("stablehlo.logistic")
 def _logistic(s: Emitter, args: list, elements: list, result: Element, op: Any) -> Value:
-    one = s.float(1.0, args[0].type)
-    decay = s.unary("math.exp", s.unary("arith.negf", args[0]))
-    return s.binary("arith.divf", one, s.binary("arith.addf", one, decay))
+    """1 / (1 + exp(-x)), written so that exp never overflows: far below zero the result is exp(x) itself. Rounded once:
+    the steps between are of f32 at least."""
+    (x,) = args
+    if x.type.width < 32:
+        x = s.cast("arith.extf", x, f32)
+    one = s.float(1.0, x.type)
+    decay = s.unary("math.exp", s.unary("arith.negf", s.unary("math.absf", x)))
+    above = s.select(s.cmpf("oge", x, s.zero(x.type)), one, decay)
+    y = s.binary("arith.divf", above, s.binary("arith.addf", one, decay))
+    return y if y.type is args[0].type else s.cast("arith.truncf", y, args[0].type)
 
 
 @_lowers("chlo.square")
@@ -155,24 +162,33 @@ def _square(s: Emitter, args: list, elements: list, result: Element, op: Any) ->
     return s.binary("arith.mulf" if elements[0].kind == FLOAT else "arith.muli", args[0], args[0])
 
 
+def _with_infinities(s: Emitter, x: Value) -> Value:
+    """A float in a type that has infinities: some of eight bits and less have none."""
+    return s.cast("arith.extf", x, f32) if x.type.width < 16 else x
+
+
 @_lowers("stablehlo.is_finite")
 def _is_finite(s: Emitter, args: list, elements: list, result: Element, op: Any) -> Value:
-    return s.cmpf("one", s.unary("math.absf", args[0]), s.float(float("inf"), args[0].type))
+    x = _with_infinities(s, args[0])
+    return s.cmpf("one", s.unary("math.absf", x), s.float(float("inf"), x.type))
 
 
 @_lowers("chlo.is_inf")
 def _is_inf(s: Emitter, args: list, elements: list, result: Element, op: Any) -> Value:
-    return s.cmpf("oeq", s.unary("math.absf", args[0]), s.float(float("inf"), args[0].type))
+    x = _with_infinities(s, args[0])
+    return s.cmpf("oeq", s.unary("math.absf", x), s.float(float("inf"), x.type))
 
 
 @_lowers("chlo.is_pos_inf")
 def _is_pos_inf(s: Emitter, args: list, elements: list, result: Element, op: Any) -> Value:
-    return s.cmpf("oeq", args[0], s.float(float("inf"), args[0].type))
+    x = _with_infinities(s, args[0])
+    return s.cmpf("oeq", x, s.float(float("inf"), x.type))
 
 
 @_lowers("chlo.is_neg_inf")
 def _is_neg_inf(s: Emitter, args: list, elements: list, result: Element, op: Any) -> Value:
-    return s.cmpf("oeq", args[0], s.float(float("-inf"), args[0].type))
+    x = _with_infinities(s, args[0])
+    return s.cmpf("oeq", x, s.float(float("-inf"), x.type))
 
 
 @_lowers("stablehlo.divide")
@@ -388,8 +404,7 @@ MANTISSA_BITS = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}
 
 def reduce_precision(s: Emitter, x: Value, exponent_bits: int, mantissa_bits: int) -> Value:
     """Rounds to a format of fewer bits and back, on the bits: to nearest even, overflow to infinity, what is below
-    the narrow format's normal range to zero of its sign. NaN stays, but a format without mantissa has none: it gives
-    infinity of its sign, as StableHLO's reference does."""
+    the narrow format's normal range to zero of its sign. NaN stays, even where the format has no mantissa for it."""
     width = x.type.width
     mantissa = MANTISSA_BITS[x.type.name]
     exponent = width - 1 - mantissa
@@ -417,8 +432,5 @@ def reduce_precision(s: Emitter, x: Value, exponent_bits: int, mantissa_bits: in
         reduced = s.select(too_small, sign, s.select(too_large, overflowed, reduced))
     magnitude = s.binary("arith.andi", bits, s.integer(magnitude_mask, word))
     is_nan = s.cmpi("ugt", magnitude, s.integer(infinity, word))
-    if mantissa_bits == 0:
-        signed = s.binary("arith.andi", bits, s.integer(-(1 << (width - 1)) | infinity, word))
-        return s.cast("arith.bitcast", s.select(is_nan, signed, reduced), x.type)
     return s.select(is_nan, x, s.cast("arith.bitcast", reduced, x.type))
 

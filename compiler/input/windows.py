@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 from pyiree.compiler.input.converter import Converter, converts
+from pyiree.compiler.input.elements import FLOAT, SIGNED
 from pyiree.compiler.input.emitter import PARALLEL, REDUCTION, projection
 from pyiree.compiler.input.import_mlir import Shaped
 from pyiree.compiler.input.reductions import initial
-from pyiree.compiler.input.shapes import pad, reverse
-from pyiree.compiler.input.values import Lazy, Tensor
-from pyiree.compiler.ir.attributes import IntegerAttr, bool_attr
+from pyiree.compiler.input.shapes import broadcast, pad, reverse
+from pyiree.compiler.input.values import Lazy, Tensor, Uniform
+from pyiree.compiler.ir.attributes import ArrayAttr, FloatAttr, IntegerAttr, bool_attr
 from pyiree.compiler.ir.core import Block, Region, Value
 from pyiree.compiler.ir.types import TensorType, i64, index
 
@@ -33,6 +34,11 @@ def window_padding(op: Any, count: int) -> tuple[list[int], list[int]]:
         return [0] * count, [0] * count
     pairs = np.asarray(op.attributes["padding"]).reshape(count, 2)
     return [int(v) for v in pairs[:, 0]], [int(v) for v in pairs[:, 1]]
+
+
+def dilated(size: int, hole: int) -> int:
+    """How long a dimension is whose elements are `hole` apart."""
+    return (size - 1) * hole + 1 if size else 0
 
 
 @converts("stablehlo.reduce_window")
@@ -81,26 +87,79 @@ def _running_dimension(
 def _scan(
     c: Converter, operand: Lazy, start: Lazy, dimension: int, backwards: bool, body: Any, result: Shaped
 ) -> Lazy:
-    emitter = c.emitter
+    """The scan itself begins with the first element; how often the window meets the initial value is added to it."""
+    n = result.shape[dimension]
+    operation = _only_op(body)
+    neutral = operation is not None and _is_neutral(operation, start)
+    if neutral and operation == "stablehlo.add" and result.element.kind == FLOAT:
+        # Not quite: 0.0 + -0.0 is 0.0.
+        operand = c.map(result, [operand, start], lambda scalars: c.scalar_block(body, scalars))
     value = c.tensor(operand)
     if backwards:
         value = reverse(c, value, [dimension])
+    running: Lazy = Tensor(result, _scanned(c, value, dimension, body, result))
+    if backwards:
+        running = Tensor(result, reverse(c, c.tensor(running), [dimension]))
+    if neutral:
+        return running
+    if operation in _IDEMPOTENT:
+        starts = broadcast(c, start, result, [])
+    else:
+        # In front of the first element the window meets n initial values, in front of the last one it meets one.
+        row = Shaped((n,), result.element, TensorType((n,), result.element.type))
+        powers = _scanned(c, initial(c, start, row), 0, body, row)
+        starts = broadcast(c, Tensor(row, powers if backwards else reverse(c, powers, [0])), result, [dimension])
+    order = [running, starts] if backwards else [starts, running]
+    return c.map(result, order, lambda scalars: c.scalar_block(body, scalars))
+
+
+def _scanned(c: Converter, value: Value, dimension: int, body: Any, result: Shaped) -> Value:
+    emitter = c.emitter
     kept = tuple(n for i, n in enumerate(result.shape) if i != dimension)
-    row = Shaped(kept, result.element, TensorType(kept, result.element.type))
-    accumulator = initial(c, start, row)
+    row = TensorType(kept, result.element.type)
     block = Block([result.element.type] * 2)
     with emitter.inside(block):
         emitter.emit("iree_linalg_ext.yield", c.scalar_block(body, list(block.arguments)), ())
     scan = emitter.emit(
         "iree_linalg_ext.scan",
-        (value, emitter.empty(result.type), accumulator),
-        (result.type, row.type),
+        (value, emitter.empty(result.type), emitter.empty(row)),
+        (result.type, row),
         {"dimension": IntegerAttr(dimension, i64), "inclusive": bool_attr(True)},
         (Region(block),),
         (1, 2),
     )
-    running = scan.results[0]
-    return Tensor(result, reverse(c, running, [dimension]) if backwards else running)
+    return scan.results[0]
+
+
+_IDEMPOTENT = ("stablehlo.maximum", "stablehlo.minimum", "stablehlo.and", "stablehlo.or")
+
+
+def _only_op(body: Any) -> str | None:
+    """The op that a body consists of, if it combines the body's two arguments by one."""
+    ops = [view.operation for view in body.operations]
+    if len(ops) != 2 or set(ops[0].operands) != set(body.arguments) or ops[1].operands[0] != ops[0].results[0]:
+        return None
+    return ops[0].name
+
+
+def _is_neutral(operation: str, start: Lazy) -> bool:
+    """Whether an initial value changes nothing that it is combined with."""
+    if not isinstance(start, Uniform) or start.attribute is None:
+        return False
+    kind, number = start.shaped.element, start.attribute
+    if isinstance(number, FloatAttr):
+        infinite = {"stablehlo.maximum": -np.inf, "stablehlo.minimum": np.inf}
+        return number.value == {"stablehlo.add": 0.0, "stablehlo.multiply": 1.0, **infinite}.get(operation)
+    if isinstance(number, ArrayAttr):
+        parts = [part.value for part in number]  # type: ignore[attr-defined]
+        return parts == {"stablehlo.add": [0.0, 0.0], "stablehlo.multiply": [1.0, 0.0]}.get(operation)
+    mask = (1 << kind.type.width) - 1  # type: ignore[attr-defined]
+    sign = mask // 2 + 1 if kind.kind == SIGNED else 0
+    neutral = {
+        "stablehlo.add": 0, "stablehlo.or": 0, "stablehlo.xor": 0, "stablehlo.multiply": 1, "stablehlo.and": mask,
+        "stablehlo.maximum": sign, "stablehlo.minimum": mask ^ sign,
+    }  # fmt: skip
+    return number.value & mask == neutral.get(operation)  # type: ignore[attr-defined]
 
 
 def _padded(
@@ -108,7 +167,7 @@ def _padded(
 ) -> Value:
     """The operand with its padding and its holes, which hold the initial value."""
     shape = tuple(
-        before + after + (max(0, (size - 1) * hole + 1) if size else 0)
+        before + after + dilated(size, hole)
         for size, before, after, hole in zip(value.shaped.shape, low, high, dilations)
     )
     if shape == value.shaped.shape:
