@@ -140,10 +140,11 @@ def test_amounts_of_padding_that_are_arguments(length):
         np.testing.assert_array_equal(given, expected)
 
 
-CONVOLUTION = """func.func @main(%x: tensor<2x5x7x3xf32>, %k: tensor<3x2x3x4xf32>, %p: tensor<2x2xi32>) -> tensor<RESULT> {
+CONVOLUTION = """
+func.func @main(%x: tensor<2x5x7x3xf32>, %k: tensor<3x2x3x4xf32>, %p: tensor<2x2xi32>) -> tensor<RESULT> {
   %r = "stablehlo.dynamic_conv"(%x, %k, %p) {window_strides = array<i64: 2, 1>, lhs_dilation = array<i64: 2, 1>,
-    rhs_dilation = array<i64: 1, 2>, dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>,
-    batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    rhs_dilation = array<i64: 1, 2>, batch_group_count = 1 : i64, feature_group_count = 1 : i64,
+    dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>}
     : (tensor<2x5x7x3xf32>, tensor<3x2x3x4xf32>, tensor<2x2xi32>) -> tensor<RESULT>
   return %r : tensor<RESULT>
 }"""
@@ -155,7 +156,7 @@ CONVOLUTION = """func.func @main(%x: tensor<2x5x7x3xf32>, %k: tensor<3x2x3x4xf32
 def test_convolution_with_padding_known_when_run(padding):
     rng = np.random.default_rng(1)
     x, k = rng.standard_normal((2, 5, 7, 3), np.float32), rng.standard_normal((3, 2, 3, 4), np.float32)
-    dilations = dict(lhs_dilation=(2, 1), rhs_dilation=(1, 2), dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    dilations = {"lhs_dilation": (2, 1), "rhs_dilation": (1, 2), "dimension_numbers": ("NHWC", "HWIO", "NHWC")}
     expected = jax.lax.conv_general_dilated(x, k, (2, 1), padding, **dilations)
     shape = "x".join(map(str, expected.shape)) + "xf32"
     found = pyiree.compile(CONVOLUTION.replace("RESULT", shape)).main(x, k, np.array(padding, np.int32))
