@@ -42,13 +42,21 @@ class _TooDeepError(Exception):
 
 class Evaluator:
     """Evaluates tensor values in one scope. `provided` holds values that a loop has at hand: a reduction's result,
-    a row kept in local memory; asked for at their index, they are used instead of their producer."""
+    a row kept in local memory; asked for at their index, they are used instead of their producer. `starts` are what
+    the tensors that a loop carries in memory start with, in whose place they lie."""
 
-    def __init__(self, context: KernelContext, scope: LaneScope, provided: dict | None = None):
+    def __init__(
+        self,
+        context: KernelContext,
+        scope: LaneScope,
+        provided: dict | None = None,
+        starts: dict[Value, Value] | None = None,
+    ):
         self.context = context
         self.builder = context.builder
         self.scope = scope
         self.provided: dict[Value, Callable[[Evaluator, Indices], LoopValue]] = {} if provided is None else provided
+        self.starts = starts or {}
         self.observe: Callable[[Value, Indices], None] | None = None
         self.on_reduction: Callable[[StructuredOp, int, Indices], LoopValue] | None = None
         """Gives the result of a reduction that no loop has provided; on paper only."""
@@ -93,6 +101,8 @@ class Evaluator:
 
     def _compute(self, value: Value, indices: Indices, mask: LoopValue | None) -> LoopValue:
         if isinstance(value, BlockArgument):
+            if value in self.starts:
+                return self.value_at(self.starts[value], indices, mask)
             raise unsupported(value.block.region.parent_op, "a tensor argument is read without a load")
         op = value.defining_op
         handler = _HANDLERS.get(op.name)
@@ -148,6 +158,11 @@ class Evaluator:
         return constant(self.builder, 0, op.result.type)
 
     # -- slices and reshapes
+
+    def place_in_whole(self, op: Operation, indices: Indices) -> Indices:
+        """Where an element of the slice that a `tensor.insert_slice` puts in lies in the result."""
+        offsets, sizes, steps = (mixed_sizes(op, field, self.context) for field in ("offsets", "sizes", "strides"))
+        return tuple(self._sliced(indices, offsets, sizes, steps, op.operands[0].type.shape))
 
     def _extract_slice(self, op: Operation, indices: Indices, mask: LoopValue | None) -> LoopValue:
         offsets, sizes, steps = (mixed_sizes(op, field, self.context) for field in ("offsets", "sizes", "strides"))

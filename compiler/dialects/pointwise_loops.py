@@ -9,6 +9,11 @@ every element. A kernel then keeps all that belongs to a point in registers for 
 
 has the points of dim 1 and three elements each. Dims that an op runs through together form a class; a slice, a
 concatenation or a reshape that takes a dim apart breaks its class, and so does an op that has one class twice.
+
+A carried tensor that iterations put slices into stays in memory, where it is of any size along its other dims and may
+be read at places that are computed:
+
+    scf.for %i … iter_args(%y = %init) -> (tensor<64x1024xf32>) { … tensor.insert_slice %row into %y[%i, 0] [1, 1024] … }
 """
 
 from __future__ import annotations
@@ -21,11 +26,12 @@ from pyiree.compiler.dialects.arith import ConstantOp
 from pyiree.compiler.dialects.linalg import GenericOp
 from pyiree.compiler.dialects.linalg_interface import LinalgOp
 from pyiree.compiler.dialects.scf import ForOp
+from pyiree.compiler.dialects.tensor_slices import InsertSliceOp
 from pyiree.compiler.ir.core import Operation, Value
 from pyiree.compiler.ir.dense import DenseElementsAttr
 from pyiree.compiler.ir.types import TensorType
 
-#: Elements of a point that one carried value may have, and all of them together.
+#: Elements of a point that an iteration makes of one carried value, and of all of them together.
 MAX_ELEMENTS = 16
 MAX_STATE = 32
 
@@ -34,19 +40,39 @@ Node = tuple[object, int]
 
 @dataclass(frozen=True)
 class Carried:
-    """One carried tensor, or a number: for each dim the number of the point dim that it is, or None."""
+    """One carried tensor, or a number: for each dim the number of the point dim that it is, or None.
+
+    If it stays in memory, `updates` are the slices that an iteration puts into it, in order.
+    """
 
     dims: tuple[int | None, ...]
     shape: tuple[int, ...]
+    updates: tuple[InsertSliceOp, ...] = ()
 
     @property
     def elements(self) -> list[tuple[int | None, ...]]:
         """Every element of a point: its index along the other dims, None for a point dim."""
-        places: list[tuple[int | None, ...]] = [()]
-        for dim, size in zip(self.dims, self.shape):
-            choices: Iterable[int | None] = range(size) if dim is None else (None,)
-            places = [(*place, choice) for place in places for choice in choices]
-        return places
+        return _elements(self.shape, self.dims)
+
+    def updated(self, update: InsertSliceOp) -> list[tuple[int | None, ...]]:
+        """The elements of a point in the slice that is put in: the same, as indices of the slice."""
+        kept = [d for d in range(len(self.dims)) if d not in set(update.dropped_dims())]
+        return _elements(update.source.type.shape, [self.dims[d] for d in kept])  # type: ignore[attr-defined]
+
+    @property
+    def count(self) -> int:
+        """How many elements of a point an iteration makes."""
+        if self.updates:
+            return sum([len(self.updated(update)) for update in self.updates])
+        return math.prod([n for n, d in zip(self.shape, self.dims) if d is None])
+
+
+def _elements(shape: Sequence[int], dims: Sequence[int | None]) -> list[tuple[int | None, ...]]:
+    places: list[tuple[int | None, ...]] = [()]
+    for size, dim in zip(shape, dims):
+        choices: Iterable[int | None] = range(size) if dim is None else (None,)
+        places = [(*place, choice) for place in places for choice in choices]
+    return places
 
 
 @dataclass(frozen=True)
@@ -88,6 +114,8 @@ class _DimClasses:
         #: Values that depend on what the loop carries.
         self.derived: set[Value] = {v for v in loop.iter_args if isinstance(v.type, TensorType)}
         self.several: list[list[Node]] = []
+        #: Values of which an op takes a part that is known only when the loop runs.
+        self.taken_apart: list[Value] = []
 
     def root(self, node: Node) -> Node:
         path = []
@@ -135,7 +163,7 @@ class _DimClasses:
             return not isinstance(value, DenseElementsAttr) or value.is_splat
         name = op.name
         if isinstance(op, LinalgOp):
-            return not depends or self._linalg(op)
+            return all(kind == "parallel" for kind in op.iterators()) and (not depends or self._linalg(op))
         if name.startswith(("arith.", "math.")):
             return self._all_together(op, tensors)
         if name in ("tensor.empty", "complex.constant"):
@@ -155,7 +183,7 @@ class _DimClasses:
         )
 
     def _linalg(self, op: LinalgOp) -> bool:
-        if any(kind != "parallel" for kind in op.iterators()) or self._gathers_derived(op):
+        if self._gathers_derived(op):
             return False
         self.several.append([(op, d) for d in range(len(op.iterators()))])
         for value, map_ in zip((*op.operands, *op.results), (*op.maps(), *op.maps()[len(op.inputs) :])):
@@ -184,8 +212,10 @@ class _DimClasses:
 
     def _part(self, op: Operation, whole: Value, part: Value) -> bool:
         """A part of a whole: a dim of which it has all is one dim of both."""
-        if op.offsets or op.sizes or op.strides:  # type: ignore[attr-defined]
+        if op.sizes or op.strides:  # type: ignore[attr-defined]
             return False
+        if op.offsets:  # type: ignore[attr-defined]
+            self.taken_apart.append(whole)
         dropped = set(op.dropped_dims())  # type: ignore[attr-defined]
         number = 0
         for d, size in enumerate(whole.type.shape):  # type: ignore[attr-defined]
@@ -248,15 +278,26 @@ class _DimClasses:
                     numbers[node] = len(points)
                     points.append(size)
         carried: list[Carried] = []
-        for value in self.loop.iter_args:
+        in_memory: set[Value] = set()
+        for value, following in zip(self.loop.iter_args, self.loop.yielded):
             shape = _shape(value)
             roots = [self.root((value, d)) for d in range(len(shape))]
             dims = tuple([numbers.get(node) if size != 1 else None for node, size in zip(roots, shape)])
-            if len({d for d in dims if d is not None}) not in (0, len(points)):
+            found = {d for d in dims if d is not None}
+            if len(found) not in (0, len(points)):
                 return None
-            carried.append(Carried(dims, shape))
-        counts = [math.prod([n for n, d in zip(c.shape, c.dims) if d is None]) for c in carried]
-        if max(counts) > MAX_ELEMENTS or sum(counts) > MAX_STATE:
+            one = Carried(dims, shape)
+            updates = _updates(value, following)
+            names = [value, *[update.result for update in updates]]
+            if one.count > MAX_ELEMENTS or any(v in names for v in self.taken_apart):
+                # What is the same for all points has no memory that only one of them writes.
+                if not updates or len(found) != len(points):
+                    return None
+                one = Carried(dims, shape, updates)
+                in_memory.update(names)
+            carried.append(one)
+        counts = [c.count for c in carried]
+        if max(counts) > MAX_ELEMENTS or sum(counts) > MAX_STATE or any(v not in in_memory for v in self.taken_apart):
             return None
         return PointwiseLoop(tuple(points), tuple(carried))
 
@@ -265,6 +306,18 @@ class _DimClasses:
         for node in roots:
             if roots.count(node) > 1:
                 self.broken.add(node)
+
+
+def _updates(value: Value, following: Value) -> tuple[InsertSliceOp, ...]:
+    """The slices that are put into a carried value to make the next one, in order; none if that is not all."""
+    updates: list[InsertSliceOp] = []
+    while following is not value:
+        op = following.defining_op
+        if not isinstance(op, InsertSliceOp):
+            return ()
+        updates.append(op)
+        following = op.dest
+    return tuple(reversed(updates))
 
 
 def _shape(value: Value) -> tuple[int, ...]:

@@ -3,15 +3,22 @@
 Before: %1 = scf.for … iter_args(%x = %0) -> (tensor<1024xf32>) { … elementwise … }
 After:  %1 = flow.dispatch.region -> (tensor<1024xf32>) { scf.for … ; flow.return … }
 
-Each workgroup then does all iterations for its points, and what the loop carries stays in registers. A loop of many
-iterations is done some at a time, by a loop on the host around the region, so that a program can be interrupted.
+Each workgroup then does all iterations for its points, and what the loop carries stays in registers. A carried tensor
+that iterations put slices into stays in memory: the region's result is written over what the loop starts with, which
+is a tensor of its own. A loop of many iterations is done some at a time, by a loop on the host around the region, so
+that a program can be interrupted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyiree.compiler.dialects.arith import AddIOp, ConstantOp, MinUIOp, SubIOp
+from pyiree.compiler.dialects.linalg_generalize import generalize
+from pyiree.compiler.dialects.linalg_named import CopyOp
 from pyiree.compiler.dialects.pointwise_loops import PointwiseLoop, pointwise_loop
 from pyiree.compiler.dialects.scf import ForOp, YieldOp
+from pyiree.compiler.dialects.tensor import EmptyOp
 from pyiree.compiler.flow.op_kinds import cost_of, is_copied
 from pyiree.compiler.flow.ops import DispatchRegionOp, ReturnOp
 from pyiree.compiler.ir.attributes import IntegerAttr
@@ -36,7 +43,10 @@ def form_loop_regions(func: Operation, context: PassContext) -> None:
         if found is not None and any(r.has_uses for r in loop.results):
             cost = _cost(loop, found)
             if cost <= _MAX_COST:
-                _form(_in_pieces(loop, cost))
+                in_memory = [number for number, carried in enumerate(found.carried) if carried.updates]
+                for number in in_memory:
+                    _own_start(loop, number)
+                _form(_in_pieces(loop, cost), in_memory)
 
 
 def _without_counters(loop: ForOp) -> ForOp:
@@ -82,7 +92,7 @@ def _counts(argument: Value, following: Value, loop: ForOp, step: int | None) ->
 
 def _cost(loop: ForOp, found: PointwiseLoop) -> float:
     """Rough instructions of one iteration for one point."""
-    elements = max([len(carried.elements) for carried in found.carried])
+    elements = max([carried.count for carried in found.carried])
     return max(1.0, elements * sum([cost_of(op) for op in loop.body_block.ops]))
 
 
@@ -120,17 +130,37 @@ def _constant(value: Value) -> int | None:
     return op.value.value if isinstance(op, ConstantOp) else None
 
 
-def _form(loop: ForOp) -> None:
+def _own_start(loop: ForOp, number: int) -> None:
+    """Makes what a carried tensor starts with a tensor that the loop reads nowhere else, outside of its kernel."""
+    value = loop.init_args[number]
+    op = value.defining_op
+    if op is not None and is_copied(op):
+        own = Builder.before(loop).insert(op.clone()).results[0]
+    elif sum(use.owner is loop or loop.is_ancestor_of(use.owner) for use in value.uses) > 1:
+        empty = Builder.before(loop).insert(EmptyOp([], result=value.type)).result
+        copy = CopyOp([value], [empty])
+        own = Builder.before(loop).insert(generalize(copy)).results[0]
+        copy.drop_all_references()
+    else:
+        return
+    inits = list(loop.init_args)
+    inits[number] = own
+    loop.init_args = inits
+
+
+def _form(loop: ForOp, in_memory: Sequence[int]) -> None:
     """Puts a loop, and the constants that it reads, into a region of its own."""
     place = Builder.before(loop, loop.location)
     body = Block()
     builder = Builder.at_end(body, loop.location)
+    starts = {loop.init_args[number] for number in in_memory}
     mapping: dict[Value, Value] = {}
     for op in loop.walk():
         for operand in op.operands:
-            _copy(operand, loop, builder, mapping)
+            if operand not in starts:
+                _copy(operand, loop, builder, mapping)
     copy = builder.insert(loop.clone(mapping))
-    used = [number for number, result in enumerate(loop.results) if result.has_uses]
+    used = [number for number, result in enumerate(loop.results) if result.has_uses or number in in_memory]
     builder.insert(ReturnOp([copy.results[number] for number in used]))
     region = place.insert(DispatchRegionOp((), (), body, results=[loop.results[number].type for number in used]))
     for number, result in zip(used, region.results):

@@ -4,13 +4,16 @@ Enters: a dispatch region. Leaves: for each result the tensor from outside whose
 
 An update of a part, and a scatter, leave most of their tensor as it was. If that tensor comes from outside, and the
 region reads it nowhere but where it writes, element for element, the dispatch writes where it lies: each element is
-read and written by the same workgroup. Whoever needs the old contents gets a copy; that is decided in the stream phase.
+read and written by the same workgroup. So does a loop that puts slices into what it carries. Whoever needs the old
+contents gets a copy; that is decided in the stream phase.
 """
 
 from __future__ import annotations
 
 from pyiree.compiler.dialects.iree_linalg_ext import ScatterOp
 from pyiree.compiler.dialects.linalg import GenericOp
+from pyiree.compiler.dialects.pointwise_loops import pointwise_loop
+from pyiree.compiler.dialects.scf import ForOp
 from pyiree.compiler.dialects.tensor_slices import ExtractSliceOp, InsertSliceOp
 from pyiree.compiler.flow.op_kinds import ELEMENTWISE, captured_tensors, elements_of, kind_of
 from pyiree.compiler.flow.ops import DispatchRegionOp
@@ -40,6 +43,11 @@ def _written_over(value: Value, region: DispatchRegionOp) -> Value | None:
         return None
     if isinstance(op, ScatterOp):
         target = op.outputs[0]
+    elif isinstance(op, ForOp):
+        loop = pointwise_loop(op)
+        if loop is None or not loop.carried[value.index].updates:  # type: ignore[attr-defined]
+            return None
+        target = op.init_args[value.index]  # type: ignore[attr-defined]
     elif isinstance(op, InsertSliceOp) and elements_of(value) >= max(_SMALL, 2 * elements_of(op.source)):
         target = op.dest
     else:

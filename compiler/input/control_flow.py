@@ -28,9 +28,24 @@ class Counter:
     bound: Lazy
 
 
-def _carried_unchanged(returned: Any, arguments: Any) -> list[bool]:
+def _behind_calls(c: Converter, value: Any, calls: tuple[Any, ...] = ()) -> tuple[Any, tuple[Any, ...]]:
+    """A value that a call gives or that a called function gets, where it is made: the value there, and the calls
+    that lead there, the outermost first."""
+    while True:
+        owner = defining_op(value)
+        if owner is None and calls:
+            *outer, call = calls
+            value, calls = call.operands[value.arg_number], tuple(outer)
+        elif owner is not None and owner.name == "func.call":
+            block = c.functions[owner.attributes["callee"].value].regions[0].blocks[0]
+            value, calls = list(block.operations)[-1].operation.operands[value.result_number], (*calls, owner)
+        else:
+            return value, calls
+
+
+def _carried_unchanged(c: Converter, returned: Any, arguments: Any) -> list[bool]:
     """For each carried value whether an iteration hands it on as it got it."""
-    return [value == argument for value, argument in zip(returned, arguments)]
+    return [_behind_calls(c, value) == (argument, ()) for value, argument in zip(returned, arguments)]
 
 
 def _steps(c: Converter, returned: Any, arguments: Any) -> dict[int, int]:
@@ -40,12 +55,13 @@ def _steps(c: Converter, returned: Any, arguments: Any) -> dict[int, int]:
         shaped = c.reader.shaped(value.type)
         if shaped is None or shaped.shape or shaped.element.kind != SIGNED or shaped.element.type.width < 32:
             continue
-        add = defining_op(value)
+        made, calls = _behind_calls(c, value)
+        add = defining_op(made)
         if add is None or add.name != "stablehlo.add":
             continue
-        lhs, rhs = add.operands
-        other = rhs if lhs == argument else lhs if rhs == argument else None
-        step = None if other is None else _constant_integer(c, other)
+        lhs, rhs = [_behind_calls(c, operand, calls) for operand in add.operands]
+        other = rhs if lhs == (argument, ()) else lhs if rhs == (argument, ()) else None
+        step = None if other is None else _constant_integer(c, other[0])
         if step is not None:
             found[number] = step
     return found
@@ -97,7 +113,7 @@ def _while(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     # Tokens carry nothing, so that the one from outside serves.
     unchanged = [
         same or isinstance(operand, Token)
-        for same, operand in zip(_carried_unchanged(returned, arguments), operands)
+        for same, operand in zip(_carried_unchanged(c, returned, arguments), operands)
     ]
     steps = _steps(c, returned, arguments)
     counter = _find_counter(c, condition, steps, unchanged, operands)

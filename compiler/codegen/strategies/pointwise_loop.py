@@ -1,9 +1,10 @@
 """Loops that run inside a kernel: all iterations for some points, then all for the next.
 
 Enters: a dispatch with one `scf.for` that is a `PointwiseLoop`, whose results are stored. Leaves: one loop nest
-over the points, vectorised along one of their dims, with the program's loop inside. What it carries is in registers: a
-value for each element of a point. Some vectors of points run side by side, since an iteration waits for the one
-before.
+over the points, vectorised along one of their dims, with the program's loop inside. What it carries is in registers, a
+value for each element of a point; or it stays in memory, where an iteration reads what the ones before stored: it
+stores when all that it computes is known. Some vectors of points run side by side, since an iteration waits for the
+one before.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 
 from ...dialects.pointwise_loops import Carried, pointwise_loop
 from ...dialects.scf import ForOp
+from ...dialects.tensor_slices import InsertSliceOp
 from ...ir.core import Value
 from ...ir.types import TensorType
 from .. import configure, indexing
@@ -20,7 +22,7 @@ from ..configure import Band, VectorPlan
 from ..dispatch import DispatchGraph, KernelContext
 from ..elements import element_name, unsupported
 from ..evaluate import Evaluator, Indices
-from ..indexing import Index, LaneScope, Sym
+from ..indexing import LaneScope, Sym
 from ..loops import INDEX, KernelBuilder, vector
 from ..loops import Value as LoopValue
 from ..nest import loop_nest, tile_ranges, vector_loop
@@ -43,21 +45,22 @@ def build(graph: DispatchGraph, target: Target) -> Plan:
 
 
 class _State:
-    """A carried tensor: its elements in order, each at its indices. A number is one element."""
+    """A carried tensor: its elements in order, each at its indices. A number is one element; what stays in memory has
+    none in registers."""
 
     def __init__(self, carried: Carried, points: Sequence[Sym], value: Value):
         self.value = value
         self.is_number = not isinstance(value.type, TensorType)
         self.is_uniform = all(dim is None for dim in carried.dims)
+        self.updates: list[tuple[InsertSliceOp, list[Indices]]] = []
+        """For what stays in memory: each slice that an iteration puts into it, and the elements of the slice."""
         self.indices: list[Indices] = []
-        for element in carried.elements:
-            index: list[Index] = []
-            for dim, place in zip(carried.dims, element, strict=True):
-                index.append(indexing.constant(place) if place is not None else indexing.of(points[dim or 0]))
-            self.indices.append(tuple(index))
-        for place, (dim, size) in enumerate(zip(carried.dims, carried.shape, strict=True)):
-            if dim is None and size == 1:
-                self.indices = [(*i[:place], indexing.ZERO, *i[place + 1 :]) for i in self.indices]
+        for update in carried.updates:
+            dropped = set(update.dropped_dims())
+            dims = [dim for d, dim in enumerate(carried.dims) if d not in dropped]
+            self.updates.append((update, _indices(carried.updated(update), dims, points)))
+        if not self.updates:
+            self.indices = _indices(carried.elements, carried.dims, points)
 
     @property
     def parts(self) -> int:
@@ -80,6 +83,18 @@ class _State:
         return at
 
 
+def _indices(
+    elements: Sequence[tuple[int | None, ...]], dims: Sequence[int | None], points: Sequence[Sym]
+) -> list[Indices]:
+    return [
+        tuple([
+            indexing.constant(place) if place is not None else indexing.of(points[dim or 0])
+            for dim, place in zip(dims, element, strict=True)
+        ])
+        for element in elements
+    ]  # fmt: skip
+
+
 class _LoopKernel:
     def __init__(self, graph: DispatchGraph, target: Target):
         self.graph, self.target = graph, target
@@ -96,7 +111,18 @@ class _LoopKernel:
             _State(carried, self.points, argument)
             for carried, argument in zip(found.carried, loop.iter_args, strict=True)
         ]
-        self.stores = [(store, self.states[self._result_behind(store)]) for store in result_stores(self.context)]
+        self.stores: list[tuple[ResultStore, _State]] = []
+        self.memory: dict[_State, ResultStore] = {}
+        """Where those that stay in memory lie: in the place of what they start with."""
+        self.starts: dict[Value, Value] = {}
+        for store in result_stores(self.context):
+            number = self._result_behind(store)
+            state = self.states[number]
+            if state.updates:
+                self.memory[state] = store
+                self.starts[state.value] = loop.init_args[number]
+            else:
+                self.stores.append((store, state))
 
     def _result_behind(self, store: ResultStore) -> int:
         """The number of the loop's result whose elements, perhaps of another width, are stored."""
@@ -169,20 +195,29 @@ class _LoopKernel:
     def _iteration(
         self, scope: LaneScope, counter: LoopValue, carried: Sequence[Sequence[LoopValue]]
     ) -> list[list[Element]]:
-        """What one iteration makes of the elements of one point."""
+        """What one iteration makes of the elements of one point; stores those that stay in memory."""
         numbers = {self.loop.induction_var: counter}
         provided = {}
         for state, values in zip(self.states, carried, strict=True):
             if state.is_number:
                 (numbers[state.value],) = values
-            else:
+            elif not state.updates:
                 provided[state.value] = state.provider(values)
         with self.context.scalars_within(numbers):
-            evaluator = Evaluator(self.context, scope, provided)
-            return [
+            evaluator = Evaluator(self.context, scope, provided, self.starts)
+            following = [
                 self._elements(evaluator, state, value)
                 for state, value in zip(self.states, self.loop.yielded, strict=True)
             ]
+            stored = [
+                (store, evaluator.place_in_whole(update, indices), evaluator.value_at(update.source, indices))
+                for state, store in self.memory.items()
+                for update, elements in state.updates
+                for indices in elements
+            ]
+            for store, indices, element in stored:
+                store.store(scope, indices, element)
+        return following
 
     def _elements(self, evaluator: Evaluator, state: _State, value: Value) -> list[Element]:
         """All elements of a point of a value that has the form of a carried one."""

@@ -58,6 +58,14 @@ def test_counted_loop_is_for_with_one_counter(text_of):
     assert _count(r"iter_args\(%\w+ = %\w+\)", text) == 1
 
 
+def test_counters_are_known_through_calls(text_of):
+    """`fori_loop` counts inside of the function that JAX makes of its body."""
+    text = text_of(lambda x: lax.fori_loop(2, 8, lambda i, c: c.at[i].set(c[i - 1] * x[i - 2]), x), _F32)
+    assert "func.call" not in text
+    assert "tensor.extract_slice" in text and "tensor.insert_slice" in text
+    assert _count(r"iter_args\(%\w+ = %\w+\)", text) == 1
+
+
 def test_scan_slices_on_the_host(text_of):
     text = text_of(lambda x: lax.scan(lambda c, a: (c + a, c), jnp.zeros(8), x), _F32)
     assert "tensor.extract_slice %arg0[%" in text
