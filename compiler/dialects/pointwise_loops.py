@@ -13,7 +13,7 @@ concatenation or a reshape that takes a dim apart breaks its class, and so does 
 A carried tensor that iterations put slices into stays in memory, where it is of any size along its other dims and may
 be read at places that are computed:
 
-    scf.for %i … iter_args(%y = %init) -> (tensor<64x1024xf32>) { … tensor.insert_slice %row into %y[%i, 0] [1, 1024] … }
+    scf.for %i … iter_args(%y = %init) -> (tensor<64x1024xf32>) { … tensor.insert_slice %x into %y[%i, 0] … }
 """
 
 from __future__ import annotations

@@ -152,7 +152,9 @@ ON_THE_HOST = {
     "sum_of_an_invariant": (
         lambda x: lax.fori_loop(0, 5, lambda i, y: y * 0.5 + x[i].sum(), np.float32(0)), (_f32(5, 64),)
     ),
-    "all_of_what_is_in_memory": (lambda x: lax.fori_loop(0, 5, lambda i, y: y.at[i].set(y[i] * 2) * 0.5, x), (_f32(64),)),
+    "all_of_what_is_in_memory": (
+        lambda x: lax.fori_loop(0, 5, lambda i, y: y.at[i].set(y[i] * 2) * 0.5, x), (_f32(64),)
+    ),
     "reversed": (lambda x: lax.fori_loop(0, 5, lambda i, y: y * 0.5 + y[::-1], x), (_f32(64),)),
 }
 
