@@ -43,7 +43,9 @@ def _jax_reader(example: ArrayImpl, dtype: np.dtype) -> Callable[[ArrayImpl], np
     Not through `np.asarray`, whose result the array would keep for good and so never be donated.  An array on
     another device, on several, or laid out in another order takes that way all the same.
     """
-    example.block_until_ready()  # refuses a deleted array
+    if example.is_deleted():
+        np.asarray(example)  # raises jax's own error
+    example.block_until_ready()
     shape, size = example.shape, dtype.itemsize * example.size
     only_cpus = all(device.platform == "cpu" for device in jax.local_devices())
 

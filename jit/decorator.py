@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import sys
-import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,6 +22,7 @@ from pyiree.errors import ConfigError, SignatureError
 from pyiree.example import example_arguments
 from pyiree.jax_internals import jit_arguments, trace_context, trace_state_clean
 from pyiree.program import DEFAULT_DEVICE, options_for
+from pyiree.runtime.fork import fork_safe_rlock
 from pyiree.signature import (
     Arguments,
     ArgumentSplitter,
@@ -117,7 +117,7 @@ class JitFunction:
         self._calls: dict[tuple[Any, ...], Call] = {}
         self._plain_calls: dict[tuple[Any, ...] | None, Call] = {}  # those of nothing but arrays, a look-up less
         self._compiled: dict[Signature, Compiled] = {}
-        self._lock = threading.RLock()
+        self._lock = fork_safe_rlock()
         self._last_types: Arguments | None = None
         self.trace_count = 0
         functools.update_wrapper(self, function, updated=())

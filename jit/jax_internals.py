@@ -6,6 +6,7 @@ A new jax that moves one of them fails in this file (and in tests/jit/test_jax_i
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import io
 import os
@@ -19,6 +20,7 @@ from jax._src import pjit as _pjit
 from jax._src import source_info_util as _source_info_util
 from jax._src.array import ArrayImpl
 from jax._src.dtypes import ExtendedDType
+from jax._src.interpreters import mlir as _mlir
 from jax._src.lib import xla_client as _xla_client
 from jax._src.random.prng import PRNGKeyArray
 from jax._src.sharding_impls import UNSPECIFIED as _UNSPECIFIED
@@ -59,6 +61,16 @@ trace_state_clean = _core.trace_state_clean
 
 # Everything in jax's configuration that changes a trace (x64, matmul precision, dtype promotion, meshes).
 trace_context = _jax_config.trace_context
+
+
+def _renew_thread_pool() -> None:
+    """In a forked child, the threads with which MLIR verifies modules are gone: waiting for them has no end."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(_mlir.global_thread_pool))  # destroying it would wait too
+    _mlir.global_thread_pool = _mlir.ir.ThreadPool()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_thread_pool)
 
 
 class JitArguments(NamedTuple):

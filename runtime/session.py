@@ -12,7 +12,6 @@ Nothing of the compiler or of jax is imported.
 """
 
 import os
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -159,7 +158,6 @@ class Function:
         self._codes = convention.arguments[:-2] if self.is_async else convention.arguments
         self._result_codes = convention.results
         self.prepared = self._function.prepare()
-        self._lock = threading.Lock()
 
     @property
     def declaration(self) -> str:

@@ -27,6 +27,7 @@ from pyiree.compiler.ir.location import (
     FusedLoc,
     Location,
     NameLoc,
+    visit_parts_first,
 )
 from pyiree.compiler.ir.types import TensorType
 
@@ -82,23 +83,35 @@ class SourceReader:
 
     def location(self, location: Any) -> Location:
         """Our location for one of jaxlib's."""
-        key = location.attr
-        found = self._locations.get(key)
+        found = self._locations.get(location.attr)
         if found is None:
-            found = self._locations[key] = self._read_location(location)
+            visit_parts_first(location, self._missing_parts, self._add_location)
+            found = self._locations[location.attr]
         return found
 
-    def _read_location(self, location: Any) -> Location:
+    def _missing_parts(self, location: Any) -> list[Any]:
         ir = jaxlib_mlir.mlir()
+        parts: list[Any] = []
         if isinstance(location, ir.NameLoc):
-            return NameLoc(location.name_str, self.location(location.child_loc))
-        if isinstance(location, ir.CallSiteLoc):
-            return CallSiteLoc(self.location(location.callee), self.location(location.caller))
-        if isinstance(location, ir.FileLineColLoc):
-            return FileLineColLoc(location.filename, location.start_line, location.start_col)
-        if isinstance(location, ir.FusedLoc):
-            return FusedLoc([self.location(part) for part in location.locations])
-        return UNKNOWN
+            parts = [location.child_loc]
+        elif isinstance(location, ir.CallSiteLoc):
+            parts = [location.callee, location.caller]
+        elif isinstance(location, ir.FusedLoc):
+            parts = location.locations
+        return [part for part in parts if part.attr not in self._locations]
+
+    def _add_location(self, location: Any) -> None:
+        ir, known = jaxlib_mlir.mlir(), self._locations
+        read: Location = UNKNOWN
+        if isinstance(location, ir.NameLoc):
+            read = NameLoc(location.name_str, known[location.child_loc.attr])
+        elif isinstance(location, ir.CallSiteLoc):
+            read = CallSiteLoc(known[location.callee.attr], known[location.caller.attr])
+        elif isinstance(location, ir.FileLineColLoc):
+            read = FileLineColLoc(location.filename, location.start_line, location.start_col)
+        elif isinstance(location, ir.FusedLoc):
+            read = FusedLoc([known[part.attr] for part in location.locations])
+        known[location.attr] = read
 
 
 class PlacedReader(SourceReader):

@@ -6,7 +6,7 @@ location attributes, printed as MLIR's `loc(…)`, and the innermost file positi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from pyiree.compiler.ir.attributes import Attribute
@@ -26,8 +26,19 @@ class Location(Attribute):
     def text(self, printer: Any) -> str:
         return f"loc({self.body(printer)})"
 
+    @property
+    def parts(self) -> tuple[Location, ...]:
+        """The locations that this one is made of."""
+        return ()
+
     def innermost_file(self) -> FileLineColLoc | None:
-        """The file position that this location stands for, or None."""
+        """The file position that this location stands for, the first one in it, or None."""
+        todo: list[Location] = [self]
+        while todo:
+            location = todo.pop()
+            if isinstance(location, FileLineColLoc):
+                return location
+            todo.extend(reversed(location.parts))
         return None
 
 
@@ -55,9 +66,6 @@ class FileLineColLoc(Location):
     def body(self, printer: Any) -> str:
         return f"{quote(self.filename)}:{self.line}:{self.column}"
 
-    def innermost_file(self) -> FileLineColLoc | None:
-        return self
-
 
 class NameLoc(Location):
     """`loc("name"(child))`: a name for the position `child`."""
@@ -73,8 +81,9 @@ class NameLoc(Location):
             return quote(self.name)
         return f"{quote(self.name)}({printer.location_text(self.child)})"
 
-    def innermost_file(self) -> FileLineColLoc | None:
-        return self.child.innermost_file()
+    @property
+    def parts(self) -> tuple[Location, ...]:
+        return (self.child,)
 
 
 class CallSiteLoc(Location):
@@ -89,8 +98,9 @@ class CallSiteLoc(Location):
     def body(self, printer: Any) -> str:
         return f"callsite({printer.location_text(self.callee)} at {printer.location_text(self.caller)})"
 
-    def innermost_file(self) -> FileLineColLoc | None:
-        return self.callee.innermost_file() or self.caller.innermost_file()
+    @property
+    def parts(self) -> tuple[Location, ...]:
+        return (self.callee, self.caller)
 
 
 class FusedLoc(Location):
@@ -106,11 +116,27 @@ class FusedLoc(Location):
         metadata = "" if self.metadata is None else f"<{printer.attr_text(self.metadata)}>"
         return f"fused{metadata}[{', '.join([printer.location_text(at) for at in self.locations])}]"
 
-    def innermost_file(self) -> FileLineColLoc | None:
-        return next((file for at in self.locations if (file := at.innermost_file()) is not None), None)
+    @property
+    def parts(self) -> tuple[Location, ...]:
+        return self.locations
 
 
 UNKNOWN = UnknownLoc()
+
+
+def visit_parts_first(location: Any, parts: Callable[[Any], Iterable[Any]], visit: Callable[[Any], None]) -> None:
+    """Calls `visit` on a location after all that it is made of.
+
+    Not by recursion: a call stack makes a chain as deep as itself, and is still there while we compile. `parts` gives
+    those that were not visited yet, none for a location whose parts all were.
+    """
+    todo = [location]
+    while todo:
+        missing = list(parts(todo[-1]))
+        if missing:
+            todo.extend(reversed(missing))
+        else:
+            visit(todo.pop())
 
 
 def fuse_locations(locations: Iterable[Location]) -> Location:

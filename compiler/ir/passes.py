@@ -148,7 +148,8 @@ def register_passes(modules: Mapping[str, str]) -> None:
 
 def lookup_pass(name: str) -> PassInfo:
     """The pass of a name; an error if there is none."""
-    if name not in _passes and name in _pass_modules:
+    # Even if it is registered: this waits where another thread is about to import the rest of the module.
+    if name in _pass_modules:
         importlib.import_module(_pass_modules[name])
     found = _passes.get(name)
     if found is None:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 _dialect_modules: dict[str, list[str]] = {}
 _loaded_dialects: set[str] = set()
+_loading_dialects: set[tuple[int, str]] = set()  # which thread imports which
 _operations: dict[str, type] = {}
 _types: dict[str, type] = {}
 _attributes: dict[str, type] = {}
@@ -47,14 +49,18 @@ def load_dialect(name: str) -> bool:
     # A dialect whose module does not exist is as good as not registered: its text parses in generic form only.
     if modules is None or not all(_module_exists(module) for module in modules):
         return False
-    # Marked first, because a dialect's own module may ask for it; taken back if its import fails.
-    _loaded_dialects.add(name)
+    # A dialect's own module may ask for it. Another thread must not take it for loaded until it is: it imports the
+    # modules too, which waits for the first one.
+    loading = (threading.get_ident(), name)
+    if loading in _loading_dialects:
+        return True
+    _loading_dialects.add(loading)
     try:
         for module in modules:
             importlib.import_module(module)
-    except BaseException:
-        _loaded_dialects.discard(name)
-        raise
+    finally:
+        _loading_dialects.discard(loading)
+    _loaded_dialects.add(name)
     return True
 
 
@@ -71,12 +77,11 @@ def registered_dialects() -> list[str]:
 
 
 def _lookup(table: dict[str, type], name: str) -> type | None:
-    found = table.get(name)
-    if found is None:
-        dialect, dot, _ = name.partition(".")
-        if dot and dialect not in _loaded_dialects and load_dialect(dialect):
-            found = table.get(name)
-    return found
+    dialect, dot, _ = name.partition(".")
+    # First: a class is in the table while another thread still imports the module around it.
+    if dot and dialect not in _loaded_dialects:
+        load_dialect(dialect)
+    return table.get(name)
 
 
 def lookup_operation(name: str) -> type | None:
@@ -111,7 +116,8 @@ def operation_text(op: Any) -> str:
 def operations_of(dialects: Iterable[str]) -> list[type]:
     """The op classes of loaded dialects."""
     wanted = set(dialects)
-    return [cls for name, cls in _operations.items() if name.partition(".")[0] in wanted]
+    # A copy: another thread may load a dialect meanwhile.
+    return [cls for name, cls in list(_operations.items()) if name.partition(".")[0] in wanted]
 
 
 def operation_count() -> int:

@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyiree.compiler.ir.location import CallSiteLoc, FileLineColLoc, FusedLoc, Location, NameLoc
+from pyiree.compiler.ir.location import (
+    CallSiteLoc,
+    FileLineColLoc,
+    FusedLoc,
+    Location,
+    NameLoc,
+    visit_parts_first,
+)
 from pyiree.compiler.vm.encode_bytecode import FunctionCode
 from pyiree.runtime.vmfb import schema
 
@@ -22,26 +29,31 @@ class _Table:
         self.kind_of = {cls: kind for kind, cls in schema.LOCATIONS.items()}
 
     def number(self, location: Location) -> int:
-        found = self.known.get(location)
-        if found is None:
-            row = self._row(location)
-            found = 0
-            if row is not None:
-                found = len(self.rows)
-                self.rows.append(row)
-                self.kinds.append(self.kind_of[type(row)])
-            self.known[location] = found
-        return found
+        if location not in self.known:
+            visit_parts_first(location, self._missing_parts, self._add)
+        return self.known[location]
+
+    def _missing_parts(self, location: Location) -> list[Location]:
+        return [part for part in location.parts if part not in self.known]
+
+    def _add(self, location: Location) -> None:
+        if location in self.known:
+            return
+        row = self._row(location)
+        self.known[location] = 0 if row is None else len(self.rows)
+        if row is not None:
+            self.rows.append(row)
+            self.kinds.append(self.kind_of[type(row)])
 
     def _row(self, location: Location) -> Any:
         if isinstance(location, FileLineColLoc):
             return schema.FileLineColLocDef(location.filename, location.line, location.column)
         if isinstance(location, NameLoc):
-            return schema.NameLocDef(location.name, self.number(location.child))
+            return schema.NameLocDef(location.name, self.known[location.child])
         if isinstance(location, CallSiteLoc):
-            return schema.CallSiteLocDef(self.number(location.callee), self.number(location.caller))
+            return schema.CallSiteLocDef(self.known[location.callee], self.known[location.caller])
         if isinstance(location, FusedLoc):
-            return schema.FusedLocDef("", [self.number(part) for part in location.locations])
+            return schema.FusedLocDef("", [self.known[part] for part in location.locations])
         return None
 
 

@@ -4,9 +4,9 @@ A driver is a function `create_device(index) -> Device`. It must be registered b
 it.
 """
 
-import threading
 from collections.abc import Callable
 
+from pyiree.runtime.fork import fork_safe_lock
 from pyiree.runtime.hal.device import Device
 from pyiree.runtime.hal.drivers import local_sync, local_task, null
 
@@ -16,7 +16,7 @@ _drivers: dict[str, Callable[[int], Device]] = {
     "null": null.create_device,
 }
 _devices: dict[tuple[str, int], Device] = {}
-_lock = threading.Lock()
+_lock = fork_safe_lock()
 
 
 class UnknownDriverError(ValueError):

@@ -8,8 +8,8 @@ natively looked up from then on.
 from __future__ import annotations
 
 import ctypes
-import threading
 
+from pyiree.runtime.fork import fork_safe_lock
 from pyiree.runtime.hal.device import memory_pool
 from pyiree.runtime.hal.element_types import dtype_of
 from pyiree.runtime.hal.layout import VIEW_DIMS, VIEW_ELEMENT_TYPE, VIEW_RANK
@@ -46,7 +46,7 @@ class _Routine:
     def __init__(self, name: str):
         self._name = name
         self._plans: list[Plan] = []
-        self._lock = threading.Lock()
+        self._lock = fork_safe_lock()
         self._block = (ctypes.c_int64 * (layout.STATE_BYTES // 8))()
         self._block[layout.STATE_POOL // 8] = memory_pool()
         self.state = ctypes.addressof(self._block)

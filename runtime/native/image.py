@@ -14,13 +14,13 @@ import hashlib
 import importlib.util
 import os
 import sys
-import threading
 import time
 import warnings
 from pathlib import Path
 
 import llvmlite
 import llvmlite.binding as llvm
+from pyiree.runtime.fork import fork_safe_lock
 from pyiree.runtime.native.exports import EXPORTS
 
 _PREFIX = "pyiree_"
@@ -70,7 +70,7 @@ class Image:
         return function
 
 
-_lock = threading.Lock()
+_lock = fork_safe_lock()
 _image: Image | None = None
 
 

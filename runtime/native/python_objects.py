@@ -7,9 +7,9 @@ at the next `drain` (each `add` and every finished invocation drains).
 """
 
 import ctypes
-import threading
 from typing import Any
 
+from pyiree.runtime.fork import fork_safe_lock
 from pyiree.runtime.native.image import image
 from pyiree.runtime.native.layout import OBJECT_DESTROY, OBJECT_ID
 
@@ -28,7 +28,7 @@ class ObjectTable:
     def __init__(self):
         self._objects: dict[int, Any] = {}
         self._next_key = 1
-        self._lock = threading.Lock()
+        self._lock = fork_safe_lock()
 
     def add(self, value: Any, type_ordinal: int, payload_bytes: int = 0) -> int:
         """A native half for `value` with a count of one, which the caller owns; payload bytes are zero."""

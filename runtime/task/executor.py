@@ -13,6 +13,7 @@ import os
 import threading
 import time
 
+from pyiree.runtime.fork import fork_safe_lock
 from pyiree.runtime.native.image import image
 from pyiree.runtime.task import layout
 
@@ -57,7 +58,7 @@ def thread_count() -> int:
     setting = os.environ.get("PYIREE_THREADS")
     if not setting:
         return available_cores()
-    if not setting.isdigit() or int(setting) < 1:
+    if not setting.isdecimal() or int(setting) < 1:
         raise ThreadCountError(f"PYIREE_THREADS={setting!r} is not a positive number")
     return int(setting)
 
@@ -71,7 +72,7 @@ class Executor:
         if not self.address:
             raise MemoryError("no memory for the task system")
         self._threads: list[threading.Thread] = []
-        self._lock = threading.Lock()
+        self._lock = fork_safe_lock()
         self._local_memories: list[ctypes.Array] = []
         self._places = (ctypes.c_int64 * (workers * layout.PLACE_BYTES // 8))()
         oversubscribed = workers >= available_cores()
@@ -166,13 +167,12 @@ class Executor:
 
     def reset_after_fork(self) -> None:
         self._threads = []
-        self._lock = threading.Lock()
         self._local_memories = []
         image().executor_reset_after_fork(self.address)
 
 
 _executors: dict[str, Executor] = {}
-_creation = threading.Lock()
+_creation = fork_safe_lock()
 _fork_locks: list[int] = []  # further native spin locks that no thread may hold while the process forks
 
 
@@ -213,8 +213,6 @@ def _after_fork_in_parent() -> None:
 
 
 def _after_fork_in_child() -> None:
-    global _creation
-    _creation = threading.Lock()
     for lock in _fork_locks:
         image().release_lock(lock)
     for executor in _executors.values():

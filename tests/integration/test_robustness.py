@@ -112,6 +112,125 @@ def test_sixteen_threads_call_one_function(child):
     assert out.strip() == "[]"
 
 
+def test_many_threads_compile_in_a_fresh_process(child, tmp_path):
+    """The first compilations load dialects and passes; a thread must not meet another one's half-loaded ones."""
+    out = child(
+        """
+        sys.setswitchinterval(1e-5)
+        functions = [
+            lambda x: jnp.tanh(x @ x.T) + 1,
+            lambda x: jnp.sort(x, axis=0),
+            lambda x: jax.lax.fori_loop(0, 5, lambda i, c: c * 2 + i, x),
+            lambda x: x.at[jnp.array([0, 1])].add(1.0),
+            lambda x: jnp.cumsum(x, axis=1),
+            lambda x: jax.nn.softmax(x),
+        ]
+        x = np.linspace(0, 1, 20, dtype=np.float32).reshape(4, 5)
+        barrier = threading.Barrier(len(functions))
+        bad, results = [], {}
+        def work(n):
+            barrier.wait()
+            try:
+                results[n] = pyiree.jit(functions[n])(x)
+            except BaseException as error:
+                bad.append((n, error))
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(len(functions))]
+        [t.start() for t in threads]
+        [t.join() for t in threads]
+        bad += [n for n in results if not np.allclose(results[n], jax.jit(functions[n])(x), atol=1e-5)]
+        print(bad)
+        """
+    )
+    assert out.strip() == "[]"
+
+
+FORK = """
+import warnings
+warnings.simplefilter("ignore")  # jax warns of any fork
+
+def in_child(work):
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(60)  # a child that hangs dies of it
+        try:
+            work()
+        except BaseException as error:
+            print(repr(error), flush=True)
+            os._exit(1)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+"""
+
+
+def test_a_forked_child_compiles(child):
+    """A module with more than one function is verified by MLIR's threads, which a child doesn't have."""
+    out = child(
+        FORK
+        + textwrap.dedent(
+            """
+            x = np.eye(9, dtype=np.float32) * 4
+            def work():
+                for k in range(3):
+                    got = pyiree.jit(lambda x: jnp.linalg.cholesky(x) + jnp.median(x) + k)(x)
+                    assert np.allclose(got, np.sqrt(x) + k), got
+            work()
+            print(in_child(work), in_child(lambda: (work(), os._exit(in_child(work)))))
+            """
+        )
+    )
+    assert out.split() == ["0", "0"]
+
+
+def test_a_fork_while_another_thread_compiles(child):
+    """The child calls the function that the other thread, which it lacks, was about to compile for other shapes."""
+    out = child(
+        FORK
+        + textwrap.dedent(
+            """
+            entered, leave = threading.Event(), threading.Event()
+            def traced(x):
+                entered.set()
+                leave.wait()
+                return x * 2
+            f = pyiree.jit(traced)
+            g = pyiree.jit(lambda x: x + 1)
+            x = np.ones(3, np.float32)
+            g(x)
+            thread = threading.Thread(target=f, args=(x,))
+            thread.start()
+            entered.wait()
+            def work():
+                leave.set()
+                y = np.ones(5, np.float32)
+                assert np.array_equal(f(y), y * 2) and np.array_equal(g(x), x + 1)
+            status = in_child(work)
+            leave.set()
+            thread.join()
+            print(status, np.array_equal(f(x), x * 2))
+            """
+        )
+    )
+    assert out.split() == ["0", "True"]
+
+
+@pytest.mark.parametrize("limit", [10, -1])
+def test_a_call_from_deep_in_the_stack(child, limit):
+    """jax compiles with a hundred frames to spare; an op's location may be a chain as long as the stack."""
+    out = child(
+        f"""
+        jax.config.update("jax_traceback_in_locations_limit", {limit})
+        def deep(n, function, *args):
+            return function(*args) if n == 0 else deep(n - 1, function, *args)
+        x = np.arange(4, dtype=np.float32)
+        for depth in (600, 880):
+            assert np.array_equal(deep(depth, pyiree.jit(lambda x: x * 2 + depth), x), x * 2 + depth)
+            assert np.array_equal(pyiree.jit(lambda x: deep(depth, lambda y: y * 3 + depth, x))(x), x * 3 + depth)
+        print("done")
+        """
+    )
+    assert out.strip() == "done"
+
+
 CALLS = """
 from pyiree.runtime.hal.device import memory_statistics
 

@@ -81,6 +81,13 @@ def test_a_deleted_jax_array_is_an_error(add):
         add(x, x)
 
 
+def test_a_jax_array_that_was_deleted_before_the_first_call_is_the_same_error():
+    x = jnp.ones(3)
+    x.delete()
+    with pytest.raises(RuntimeError, match="Array has been deleted"):
+        pyiree.jit(lambda x: x - 1)(x)
+
+
 def test_layouts_of_jax_arrays(add):
     x = jnp.asarray(X)
     columns_first = Format(Layout((1, 0)), x.sharding)

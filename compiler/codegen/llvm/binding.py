@@ -9,6 +9,7 @@ released.
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from functools import lru_cache
 from typing import NamedTuple
@@ -80,6 +81,16 @@ class _Library:
 
 _lock = threading.Lock()
 _machines = threading.local()
+
+
+def _unlock() -> None:
+    """In a forked child no other thread is loading the library."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock)
 
 
 @lru_cache(maxsize=1)

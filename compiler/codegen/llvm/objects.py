@@ -127,6 +127,11 @@ class _Recent:
             self._objects.clear()
             self._size = 0
 
+    def unlock(self) -> None:
+        """Forgets everything, whoever was about to change it; for a forked child."""
+        self._lock = threading.Lock()
+        self.clear()
+
 
 _recent = _Recent(64 << 20)
 
@@ -166,14 +171,15 @@ def _pool() -> ThreadPoolExecutor:
         return _shared_pool
 
 
-def _forget_pool() -> None:
-    """Threads do not survive a fork: the child starts its own."""
-    global _shared_pool
-    _shared_pool = None
+def _forget_threads() -> None:
+    """Threads do not survive a fork: the child starts its own, and no lock is theirs."""
+    global _shared_pool, _pool_lock
+    _shared_pool, _pool_lock = None, threading.Lock()
+    _recent.unlock()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_pool)
+    os.register_at_fork(after_in_child=_forget_threads)
 
 
 def _level(unit: Unit) -> str:
