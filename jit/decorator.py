@@ -21,7 +21,16 @@ from pyiree.dispatch import Call, call_key, plain_key
 from pyiree.errors import ConfigError, SignatureError
 from pyiree.example import example_arguments
 from pyiree.jax_internals import jit_arguments, trace_context, trace_state_clean
+from pyiree.native_calls import GUARD, record_of
 from pyiree.program import DEFAULT_DEVICE, options_for
+from pyiree.runtime.caller_table import (
+    NativeCallable,
+    Record,
+    caller_table,
+    forget_last,
+    last_record,
+    make_calls_native,
+)
 from pyiree.runtime.fork import fork_safe_rlock
 from pyiree.signature import (
     Arguments,
@@ -36,6 +45,7 @@ from pyiree.signature import (
 from pyiree.stages import Compiled, Lowered, Traced
 
 _tree_flatten = jax.tree_util.tree_flatten
+_MOST_RECORDS = 32  # signatures of one function whose calls are native; they are looked through one by one
 _living: weakref.WeakSet[JitFunction] = weakref.WeakSet()
 
 
@@ -104,7 +114,7 @@ def _device_name(device: Any, backend: str | None) -> str:
     raise ConfigError(f"pyiree compiles for the CPU and can't use the device {chosen}")
 
 
-class JitFunction:
+class JitFunction(NativeCallable):
     """A function that is compiled on demand; what `jit` gives."""
 
     def __init__(self, function: Callable[..., Any], jax_options: dict[str, Any], options: Any):
@@ -118,12 +128,18 @@ class JitFunction:
         self._plain_calls: dict[tuple[Any, ...] | None, Call] = {}  # those of nothing but arrays, a look-up less
         self._compiled: dict[Signature, Compiled] = {}
         self._lock = fork_safe_rlock()
-        self._last_types: Arguments | None = None
+        self._records: list[tuple[Record, Call]] = []
+        self._native = _NO_RECORDS
+        self._types_of_last_slow_call: Arguments | None = None
         self.trace_count = 0
         functools.update_wrapper(self, function, updated=())
         _living.add(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """A call; the native entry takes this method's place once there is a signature that it knows."""
+        return self._call_slowly(*args, **kwargs)
+
+    def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
         if not trace_state_clean():
             return self._inline(args, kwargs)
         context = trace_context()
@@ -131,14 +147,14 @@ class JitFunction:
         if not kwargs and not self._any_static:
             plain = plain_key(args, context)
             call = self._plain_calls.get(plain)
-            if call is not None:
-                self._last_types = call.types
-                return call(args)
+            if call is not None and call.is_native is not None:
+                return self._made(call, args)
         if self._any_static:
             leaves, tree, statics = self._splitter.split(args, kwargs)
         else:
             leaves, tree = _tree_flatten((args, kwargs))
             statics = ()
+        given = list(leaves)
         key = call_key(leaves, tree, context, statics)
         call = self._calls.get(key)
         if call is None:
@@ -148,8 +164,33 @@ class JitFunction:
                 call = self._call_for(key, Arguments(leaves, tree, statics))
             if plain is not None:
                 self._plain_calls[plain] = call
-        self._last_types = call.types
+        elif call.is_native is None:
+            with self._lock:
+                self._make_native(call, Arguments(given, tree, statics), context)
+        return self._made(call, leaves)
+
+    def _made(self, call: Call, leaves: Sequence[Any]) -> Any:
+        """A call by Python."""
+        self._types_of_last_slow_call = call.types
+        forget_last(self._native)
         return call(leaves)
+
+    def _make_native(self, call: Call, arguments: Arguments, context: tuple[Any, ...]) -> None:
+        """Leaves further calls like this one, which is the second, to the native entry, where that can make them."""
+        if call.is_native is not None:
+            return
+        record = record_of(call, arguments, context)
+        call.is_native = record is not None
+        if record is not None:
+            self._records = [(record, call), *self._records[: _MOST_RECORDS - 1]]
+            self._native = caller_table(JitFunction._call_slowly, GUARD, [record for record, _ in self._records])
+            _calls_become_native()
+
+    @property
+    def _last_types(self) -> Arguments | None:
+        """The types of the last call's arguments."""
+        number = last_record(self._native)
+        return self._records[number][1].types if number >= 0 else self._types_of_last_slow_call
 
     def _call_for(self, key: tuple[Any, ...], arguments: Arguments) -> Call:
         """The slow path: the program of a call that the table doesn't know."""
@@ -221,8 +262,9 @@ class JitFunction:
         """
         if args or kwargs:
             return self.trace(*args, **kwargs).lower()
-        if self._last_types is not None:
-            return self._trace(self._last_types, self._last_types.leaves).lower()
+        types = self._last_types
+        if types is not None:
+            return self._trace(types, types.leaves).lower()
         args, kwargs = example_arguments(self._function, self._splitter)
         return self.trace(*args, **kwargs).lower()
 
@@ -236,7 +278,9 @@ class JitFunction:
             self._calls.clear()
             self._plain_calls.clear()
             self._compiled.clear()
-            self._last_types = None
+            self._records = []
+            self._native = _NO_RECORDS
+            self._types_of_last_slow_call = None
             self._jax_jit.clear_cache()
 
     def _cache_size(self) -> int:
@@ -257,6 +301,14 @@ class JitFunction:
 
     def __repr__(self) -> str:
         return f"<pyiree.jit of {function_name(self._function)}>"
+
+
+_NO_RECORDS = caller_table(JitFunction._call_slowly, GUARD, [])
+
+
+@functools.cache
+def _calls_become_native() -> None:
+    make_calls_native(JitFunction)
 
 
 class BoundJitFunction:

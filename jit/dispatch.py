@@ -2,7 +2,7 @@
 
 What enters: the flattened arguments of a call.  What leaves: its results.  `call_key` names everything about
 the leaves that decides how they are handed over; a table maps it to a `Call`, which was built the first time
-by the slow path.  A native entry can take the place of the table without anyone above noticing.
+by the slow path.  `native_calls` hands calls that come again over to the runtime's native entry.
 """
 
 from __future__ import annotations
@@ -85,7 +85,22 @@ def numpy_type(aval: Any) -> tuple[tuple[int, ...], np.dtype]:
 class Call:
     """One program, as called with leaves of certain kinds. `program` takes and gives NumPy arrays."""
 
-    __slots__ = ("_constants", "_donated", "_inputs", "_is_direct", "_run", "_unflatten", "_wrap", "types")
+    __slots__ = (
+        "_inputs",
+        "_is_direct",
+        "_run",
+        "_unflatten",
+        "_wrap",
+        "constants",
+        "donated",
+        "in_avals",
+        "is_native",
+        "kept",
+        "out_avals",
+        "out_tree",
+        "program",
+        "types",
+    )
 
     def __init__(
         self,
@@ -95,17 +110,19 @@ class Call:
         out_avals: Sequence[Any],
         donated: Sequence[int],
         constants: list[Any],
-        program: Callable[[list[Any]], list[Any]],
-        unflatten: Callable[[list[Any]], Any],
+        program: Any,
+        out_tree: Any,
     ):
         kinds = {type(leaf) for leaf in leaves}
         on_device = Array in kinds and not kinds & {ArrayImpl, PRNGKeyArray}
         self._inputs = [(n, numpy_reader(leaves[n], numpy_type(aval)[1])) for n, aval in zip(kept, in_avals)]
-        self._constants = constants
+        self.kept, self.in_avals, self.out_avals = kept, in_avals, out_avals
+        self.constants, self.program, self.out_tree = constants, program, out_tree
         self.types: Any = None  # the arguments with each leaf as its type, for `lower()` after the call
-        self._unflatten = unflatten
-        self._donated = [n for n in donated if isinstance(leaves[n], (ArrayImpl, PRNGKeyArray, Array))]
-        self._run = program
+        self.is_native: bool | None = None  # whether the native entry takes such calls; None: not tried yet
+        self._unflatten = out_tree.unflatten
+        self.donated = [n for n in donated if isinstance(leaves[n], (ArrayImpl, PRNGKeyArray, Array))]
+        self._run = program.entry
         if on_device:
             self._wrap = _device_wrappers(out_avals)
         else:
@@ -122,10 +139,10 @@ class Call:
         if self._is_direct:
             return self._unflatten(self._run(leaves))
         arrays = [read(leaves[n]) for n, read in self._inputs]
-        if self._constants:
-            arrays = self._constants + arrays
+        if self.constants:
+            arrays = self.constants + arrays
         results = self._run(arrays)
-        for n in self._donated:
+        for n in self.donated:
             leaves[n].delete()
         if self._wrap is not None:
             results = [value if wrap is None else wrap(value) for value, wrap in zip(results, self._wrap)]

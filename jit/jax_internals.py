@@ -45,7 +45,10 @@ __all__ = [
     "module_text",
     "put_on_device",
     "shaped_array",
+    "top_trace",
     "trace_context",
+    "trace_getter",
+    "trace_state",
     "trace_state_clean",
     "wrap_key",
 ]
@@ -71,6 +74,12 @@ def _renew_thread_pool() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_thread_pool)
+
+
+# The same two questions in parts, for the native entry: it asks for the current trace, and compares the items of the
+# context, among them the named axes, with those of an earlier call.
+trace_getter = type(_core.trace_state_strong_ref).value.fget
+trace_state, top_trace = _core.trace_state_strong_ref, _core.eval_trace
 
 
 class JitArguments(NamedTuple):

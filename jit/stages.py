@@ -195,18 +195,17 @@ class Compiled(Stage):
             function.donated,
             function.constants,
             self._program,
-            self.out_tree.unflatten,
+            self.out_tree,
         )
 
     @cached_property
-    def _program(self) -> Callable[[list[Any]], list[Any]]:
+    def _program(self) -> Any:
         function = self._lowered._function
         constants = [(constant.shape, constant.dtype) for constant in function.constants]
-        program = self._main.bind(
+        return self._main.bind(
             constants + [numpy_type(aval) for aval in function.in_avals],
             [numpy_type(aval) for aval in function.out_avals],
         )
-        return program.entry
 
     def _check(self, tree: Any, leaves: list[Any]) -> None:
         name = self._lowered._function.name

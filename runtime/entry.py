@@ -1,85 +1,26 @@
-"""The native call entry: NumPy arrays in, a list of new NumPy arrays out, with one VM invocation in between.
+"""The native entry of bound programs: a list of NumPy arrays in, a list of new NumPy arrays out.
 
-Enters: a program's table and a list or tuple of arrays. Leaves: a list of arrays over 64-byte aligned pooled
-memory, which returns to the pool when the array dies. Runs with the GIL held, and gives it up for calls that
-last. What it does not take (other types, shapes, layouts) goes to the table's slow callable.
-
-Arguments are not copied: the call's views borrow the caller's memory. A borrowed buffer that the module still
-holds afterwards is moved to memory of its own, and a result that shares memory with anything else is copied.
+Enters: a program's table and a list or tuple of arrays. Leaves: a list of arrays. What it does not take (other types,
+shapes, layouts) goes to the table's slow callable.
 """
+# ruff: noqa: SIM110  (`all` is no native code)
 
 from pyiree.runtime import entry_layout as entry
-from pyiree.runtime.hal import layout as hal
-from pyiree.runtime.hal.allocator import pool_allocate, pool_free, size_class
-from pyiree.runtime.hal.buffer import (
-    buffer_keep,
-    hal_buffer_allocate,
-    hal_buffer_wrap,
-    hal_view_create,
-    view_data,
+from pyiree.runtime.call import (
+    argument_side,
+    call_program,
+    drop_results,
+    give_instance,
+    result_side,
+    set_argument,
+    take_instance,
 )
-from pyiree.runtime.native import layout
-from pyiree.runtime.native.intrinsics import (
-    VOID,
-    atomic_exchange,
-    atomic_load,
-    calloc,
-    compare_and_swap,
-    extern,
-    free,
-    indirect_call,
-    load_i32,
-    load_i64,
-    memcpy,
-    monotonic_nanoseconds,
-    native,
-    stack_bytes,
-    store_i64,
-    symbol_address,
-)
-from pyiree.runtime.native.objects import release, retain
-from pyiree.runtime.task import layout as task
-from pyiree.runtime.task.queue import cancel_submissions, pthread_self, wait_for_word
-from pyiree.runtime.vm import layout as vm
-from pyiree.runtime.vm.interpreter import vm_invoke, vm_resume
+from pyiree.runtime.native.intrinsics import extern, load_i32, load_i64, native, stack_bytes, store_i64
 
-_py_incref = extern("Py_IncRef", 1, VOID)
-_py_decref = extern("Py_DecRef", 1, VOID)
 _vectorcall = extern("PyObject_Vectorcall", 4)
 _list_new = extern("PyList_New", 1)
-_list_set = extern("PyList_SetItem", 3)
-_capsule_new = extern("PyCapsule_New", 3)
-_capsule_pointer = extern("PyCapsule_GetPointer", 2)
-_long = extern("PyLong_FromLongLong", 1)
-_save_thread = extern("PyEval_SaveThread", 0)
-_restore_thread = extern("PyEval_RestoreThread", 1, VOID)
 _no_memory = extern("PyErr_NoMemory", 0)
-_new_from_descr = indirect_call(9)
 _call_words = stack_bytes(32)
-_idle_word = stack_bytes(8)
-_capsule_free_address = symbol_address("result_capsule_free")
-
-_DRAIN_SLICE = 1000000
-_EVERYTHING = 0x7E  # memory types: visible to and local to both host and device
-_ANY_USAGE = 0x1F0F0F0F
-
-
-@native("void(int64)")
-def result_capsule_free(capsule):
-    """A result array is dead: its memory goes back."""
-    release(_capsule_pointer(capsule, 0))
-
-
-@native("int64(int64,int64,int64)")
-def _call_python(function, first, second):
-    """Calls a callable with two objects, whose references it takes over; the result is a new reference."""
-    words = _call_words()
-    store_i64(words, first)
-    store_i64(words + 8, second)
-    result = _vectorcall(function, words, 2, 0)
-    _py_decref(first)
-    _py_decref(second)
-    return result
 
 
 @native("int64(int64,int64)")
@@ -104,6 +45,20 @@ def _items_of(table, arrays):
     return 0
 
 
+@native("int64(int64,int64,int64,int64)")
+def is_array_of(array, dtype, rank, wanted):
+    """Whether a plain array has this dtype object, these dims, and lies in memory as the runtime reads it."""
+    if load_i64(array + entry.ARRAY_DTYPE) != dtype or load_i32(array + entry.ARRAY_RANK) != rank:
+        return False
+    if load_i32(array + entry.ARRAY_FLAGS) & entry.FLAGS_READABLE != entry.FLAGS_READABLE:
+        return False
+    dims = load_i64(array + entry.ARRAY_DIMS)
+    for d in range(rank):
+        if load_i64(dims + 8 * d) != load_i64(wanted + 8 * d):
+            return False
+    return True
+
+
 @native("int64(int64,int64)")
 def _matches(table, items):
     """Whether every argument is a plain array of the expected dtype, shape and layout."""
@@ -113,278 +68,26 @@ def _matches(table, items):
         array = load_i64(items + 8 * k)
         if load_i64(array + entry.OBJECT_TYPE_FIELD) != ndarray:
             return False
-        if load_i64(array + entry.ARRAY_DTYPE) != load_i64(value + entry.VALUE_DTYPE):
+        dtype, rank = load_i64(value + entry.VALUE_DTYPE), load_i64(value + entry.VALUE_RANK)
+        if not is_array_of(array, dtype, rank, load_i64(value + entry.VALUE_DIMS)):
             return False
-        rank = load_i64(value + entry.VALUE_RANK)
-        if load_i32(array + entry.ARRAY_RANK) != rank:
-            return False
-        if load_i32(array + entry.ARRAY_FLAGS) & entry.FLAGS_READABLE != entry.FLAGS_READABLE:
-            return False
-        dims, wanted = load_i64(array + entry.ARRAY_DIMS), load_i64(value + entry.VALUE_DIMS)
-        for d in range(rank):
-            if load_i64(dims + 8 * d) != load_i64(wanted + 8 * d):
-                return False
         value += entry.VALUE_BYTES
     return True
 
 
-# ------------------------------------------------------------------ instances
-
-
-@native("int64(int64)")
-def _take_instance(table):
-    for k in range(entry.INSTANCE_SLOTS):
-        slot = table + entry.TABLE_INSTANCES + 8 * k
-        if load_i64(slot) != 0:
-            instance = atomic_exchange(slot, 0)
-            if instance != 0:
-                return instance
-    values = load_i64(table + entry.TABLE_ARGUMENT_COUNT) + load_i64(table + entry.TABLE_RESULT_COUNT)
-    return calloc(1, entry.CALL_WORDS + (8 + entry.CALL_SIDE_BYTES) * values)
-
-
 @native("int64(int64,int64)")
-def _side(table, instance):
-    """The address of the words beside the first argument; those of the results follow."""
-    values = load_i64(table + entry.TABLE_ARGUMENT_COUNT) + load_i64(table + entry.TABLE_RESULT_COUNT)
-    return instance + entry.CALL_WORDS + 8 * values
-
-
-@native("void(int64,int64)")
-def _free_instance(table, instance):
-    for k in range(load_i64(table + entry.TABLE_ARGUMENT_COUNT)):
-        release(load_i64(instance + entry.CALL_WORDS + 8 * k))
-    free(instance)
-
-
-@native("void(int64,int64)")
-def _give_instance(table, instance):
-    for k in range(entry.INSTANCE_SLOTS):
-        if compare_and_swap(table + entry.TABLE_INSTANCES + 8 * k, 0, instance):
-            return
-    _free_instance(table, instance)
-
-
-@native("void(int64)")
-def program_free_instances(table):
-    """Frees the idle instances of a table that nobody calls any more."""
-    for k in range(entry.INSTANCE_SLOTS):
-        instance = atomic_exchange(table + entry.TABLE_INSTANCES + 8 * k, 0)
-        if instance != 0:
-            _free_instance(table, instance)
-
-
-@native("int64(int64)")
-def _new_view(value):
-    """A view, and its borrowed buffer, for arguments of this kind; 0 when memory is short."""
-    size = load_i64(value + entry.VALUE_SIZE)
-    root = hal_buffer_wrap(0, size, _EVERYTHING, _ANY_USAGE, hal.BUFFER_KIND_BORROWED, 0)
-    if root == 0:
-        return 0
-    element_type, rank = load_i64(value + entry.VALUE_ELEMENT_TYPE), load_i64(value + entry.VALUE_RANK)
-    view = hal_view_create(root, 0, size, element_type, 1, rank, load_i64(value + entry.VALUE_DIMS))
-    release(root)  # the view keeps it
-    return view
-
-
-@native("int64(int64,int64,int64)")
-def _lend_arguments(table, instance, items):
-    """Points the instance's views at the arrays, or at aligned copies of them. False: memory is short."""
-    count = load_i64(table + entry.TABLE_ARGUMENT_COUNT)
-    side = _side(table, instance)
-    misaligned = load_i64(table + entry.TABLE_ALIGNMENT) - 1
-    value = load_i64(table + entry.TABLE_ARGUMENTS)
-    for k in range(count):
-        slot = instance + entry.CALL_WORDS + 8 * k
-        view = load_i64(slot)
-        if view == 0:
-            view = _new_view(value)
-            if view == 0:
-                return False
-            store_i64(slot, view)
-        array = load_i64(items + 8 * k)
-        _py_incref(array)  # another thread may empty the list meanwhile
-        store_i64(side + entry.SIDE_ARRAY, array)
-        data = load_i64(array + entry.ARRAY_DATA)
-        if data & misaligned:
-            size = load_i64(value + entry.VALUE_SIZE)
-            copy = pool_allocate(load_i64(table + entry.TABLE_POOL), size)
-            if copy == 0:
-                return False
-            memcpy(copy, data, size)
-            store_i64(side + entry.SIDE_COPY, copy)
-            data = copy
-        store_i64(load_i64(view + hal.VIEW_BUFFER) + hal.BUFFER_DATA, data)
-        value += entry.VALUE_BYTES
-        side += entry.CALL_SIDE_BYTES
-    return True
-
-
-@native("void(int64,int64)")
-def _drain(executor, after):
-    """Waits for what this thread submitted after `after`."""
-    owner = pthread_self()
-    while cancel_submissions(executor, owner, after, 0) > 0:
-        word = _idle_word()
-        store_i64(word, 0)
-        wait_for_word(executor, word, _DRAIN_SLICE)
-
-
-@native("void(int64,int64,int64)")
-def _reclaim_arguments(table, instance, after):
-    """Takes the arrays' memory back from the module: a buffer that it still holds gets its own bytes."""
-    side = _side(table, instance)
-    value = load_i64(table + entry.TABLE_ARGUMENTS)
-    pool = load_i64(table + entry.TABLE_POOL)
-    for k in range(load_i64(table + entry.TABLE_ARGUMENT_COUNT)):
-        slot = instance + entry.CALL_WORDS + 8 * k
-        view = load_i64(slot)
-        if view != 0:
-            root = load_i64(view + hal.VIEW_BUFFER)
-            if atomic_load(view + layout.OBJECT_COUNT) != 1 or atomic_load(root + layout.OBJECT_COUNT) != 1:
-                _drain(load_i64(table + entry.TABLE_EXECUTOR), after)
-                buffer_keep(root, pool)
-                release(view)
-                store_i64(slot, 0)
-        copy, array = load_i64(side + entry.SIDE_COPY), load_i64(side + entry.SIDE_ARRAY)
-        if copy != 0:
-            pool_free(pool, copy, size_class(load_i64(value + entry.VALUE_SIZE)))
-            store_i64(side + entry.SIDE_COPY, 0)
-        if array != 0:
-            _py_decref(array)
-            store_i64(side + entry.SIDE_ARRAY, 0)
-        value += entry.VALUE_BYTES
-        side += entry.CALL_SIDE_BYTES
-
-
-# ------------------------------------------------------------------ results
-
-
-@native("int64(int64,int64,int64)")
-def _is_exclusive(results, count, index):
-    """Whether the memory behind a result is only that result's: then the array may have it uncopied."""
-    view = load_i64(results + 8 * index)
-    root = load_i64(view + hal.VIEW_BUFFER)
-    if load_i64(root + hal.BUFFER_KIND) != hal.BUFFER_KIND_POOL:
-        return False
-    if atomic_load(view + layout.OBJECT_COUNT) != 1:
-        return False
-    start = load_i64(view + hal.VIEW_OFFSET)
-    end = start + load_i64(view + hal.VIEW_LENGTH)
-    holders = 1
-    for k in range(count):
-        other = load_i64(results + 8 * k)
-        if k != index and load_i64(other + hal.VIEW_BUFFER) == root:
-            holders += 1
-            other_start = load_i64(other + hal.VIEW_OFFSET)
-            if start < other_start + load_i64(other + hal.VIEW_LENGTH) and other_start < end:
-                return False
-    return atomic_load(root + layout.OBJECT_COUNT) == holders
-
-
-@native("int64(int64,int64,int64,int64)")
-def _new_array(table, value, view, exclusive):
-    """A new array over a result's memory, or over a copy of it; 0 with Python's error set."""
-    size = load_i64(view + hal.VIEW_LENGTH)
-    if exclusive != 0:
-        root, data = load_i64(view + hal.VIEW_BUFFER), view_data(view)
-        retain(root)
-    else:
-        root = hal_buffer_allocate(load_i64(table + entry.TABLE_POOL), size, _EVERYTHING, _ANY_USAGE)
-        if root == 0:
-            return _no_memory()
-        data = load_i64(root + hal.BUFFER_DATA)
-        memcpy(data, view_data(view), size)
-    capsule = _capsule_new(root, 0, _capsule_free_address())
-    if capsule == 0:
-        release(root)
-        return 0
-    dtype = load_i64(value + entry.VALUE_DTYPE)
-    _py_incref(dtype)  # the call takes it over
-    ndarray, rank = load_i64(table + entry.TABLE_NDARRAY), load_i64(view + hal.VIEW_RANK)
-    function, dims = load_i64(table + entry.TABLE_NEW_ARRAY), view + hal.VIEW_DIMS
-    array = _new_from_descr(function, ndarray, dtype, rank, dims, 0, data, entry.FLAGS_RESULT, 0, 0)
-    if array == 0:
-        _py_decref(capsule)
-        return 0
-    store_i64(array + entry.ARRAY_BASE, capsule)
-    return array
-
-
-@native("int64(int64,int64,int64)")
-def _check_result(table, index, view):
-    """Whether the result is a view of the expected element type; if not, the table's callable has raised."""
-    wanted = load_i64(load_i64(table + entry.TABLE_RESULTS) + entry.VALUE_BYTES * index + entry.VALUE_ELEMENT_TYPE)
-    found = -1
-    if view != 0 and load_i64(view + layout.OBJECT_TYPE) == layout.TYPE_HAL_BUFFER_VIEW:
-        found = load_i64(view + hal.VIEW_ELEMENT_TYPE)
-        integers = 0x10 <= found >> 24 <= 0x12 and 0x10 <= wanted >> 24 <= 0x12
-        if found == wanted or (integers and found & hal.ELEMENT_BITS == wanted & hal.ELEMENT_BITS):
-            return True
-    result = _call_python(load_i64(table + entry.TABLE_MISMATCH), _long(index), _long(found))
-    if result != 0:
-        _py_decref(result)
-    return False
-
-
-@native("int64(int64,int64)")
-def _collect_results(table, instance):
-    """The list of result arrays; 0 with Python's error set. The views stay the caller's."""
-    count = load_i64(table + entry.TABLE_RESULT_COUNT)
-    arguments = load_i64(table + entry.TABLE_ARGUMENT_COUNT)
-    results = instance + entry.CALL_WORDS + 8 * arguments
-    side = _side(table, instance) + entry.CALL_SIDE_BYTES * arguments
-    for k in range(count):
-        if not _check_result(table, k, load_i64(results + 8 * k)):
-            return 0
-    for k in range(count):  # all before any array takes a reference of its own
-        exclusive = 1 if _is_exclusive(results, count, k) else 0
-        store_i64(side + entry.CALL_SIDE_BYTES * k + entry.SIDE_COPY, exclusive)
+def _list_of_results(table, instance):
+    """The result arrays, which the list takes over."""
+    count, side = load_i64(table + entry.TABLE_RESULT_COUNT), result_side(table, instance)
     arrays = _list_new(count)
     if arrays == 0:
+        drop_results(side, count)
         return 0
-    value = load_i64(table + entry.TABLE_RESULTS)
+    items = load_i64(arrays + entry.LIST_ITEMS_FIELD)
     for k in range(count):
-        exclusive = load_i64(side + entry.CALL_SIDE_BYTES * k + entry.SIDE_COPY)
-        array = _new_array(table, value + entry.VALUE_BYTES * k, load_i64(results + 8 * k), exclusive)
-        if array == 0:
-            _py_decref(arrays)
-            return 0
-        _list_set(arrays, k, array)
+        store_i64(items + 8 * k, load_i64(side + entry.SIDE_OBJECT))
+        side += entry.CALL_SIDE_BYTES
     return arrays
-
-
-# ------------------------------------------------------------------ the call
-
-
-@native("int64(int64,int64)")
-def _run(table, instance):
-    """Invokes the function to its end. 1: the results are there; 0: Python's error is set."""
-    count = load_i64(table + entry.TABLE_ARGUMENT_COUNT)
-    arguments = instance + entry.CALL_WORDS
-    results = arguments + 8 * count
-    context, function = load_i64(table + entry.TABLE_CONTEXT), load_i64(table + entry.TABLE_FUNCTION)
-    executor = load_i64(table + entry.TABLE_EXECUTOR)
-    began = monotonic_nanoseconds()
-    thread = 0
-    if load_i64(table + entry.TABLE_DURATION) > entry.GIL_NANOSECONDS:
-        thread = _save_thread()
-    state = vm_invoke(context, function, arguments, results, instance)
-    # The first wait is short. The second one is long, without the GIL; after that Python looks at its signals.
-    if state == vm.SUSPENDED and load_i64(executor + task.EXECUTOR_WANTED) == 0:
-        if thread == 0:
-            thread = _save_thread()
-        state = vm_resume(load_i64(instance))
-    if thread != 0:
-        _restore_thread(thread)
-    if state != vm.DONE:
-        finish = load_i64(table + entry.TABLE_FINISH)
-        finished = _call_python(finish, _long(load_i64(instance)), _long(state))
-        if finished == 0:
-            return 0
-        _py_decref(finished)
-    store_i64(table + entry.TABLE_DURATION, monotonic_nanoseconds() - began)
-    return 1
 
 
 @native("int64(int64,int64)")
@@ -396,28 +99,16 @@ def program_entry(self, arrays):
         return _slow(table, arrays)
     if not _matches(table, items):
         return _slow(table, arrays)
-    instance = _take_instance(table)
+    instance = take_instance(table)
     if instance == 0:
         return _no_memory()
-    executor = load_i64(table + entry.TABLE_EXECUTOR)
-    after = load_i64(executor + task.EXECUTOR_SEQUENCE)
+    side = argument_side(table, instance)
+    for k in range(load_i64(table + entry.TABLE_ARGUMENT_COUNT)):
+        array = load_i64(items + 8 * k)
+        set_argument(side, array, load_i64(array + entry.ARRAY_DATA))
+        side += entry.CALL_SIDE_BYTES
     output = 0
-    if not _lend_arguments(table, instance, items):
-        _no_memory()
-    elif _run(table, instance) != 0:
-        results = instance + entry.CALL_WORDS + 8 * load_i64(table + entry.TABLE_ARGUMENT_COUNT)
-        output = _collect_results(table, instance)
-        for k in range(load_i64(table + entry.TABLE_RESULT_COUNT)):
-            release(load_i64(results + 8 * k))
-    else:
-        cancel_submissions(executor, pthread_self(), after, task.STATUS_CANCELLED)
-        _drain(executor, after)
-    _reclaim_arguments(table, instance, after)
-    _give_instance(table, instance)
+    if call_program(table, instance) != 0:
+        output = _list_of_results(table, instance)
+    give_instance(table, instance)
     return output
-
-
-@native("int64(int64,int64)")
-def array_data_pointer(self, array):
-    """METH_O: the address of an array's data, as a Python integer."""
-    return _long(load_i64(array + entry.ARRAY_DATA))

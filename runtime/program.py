@@ -4,15 +4,16 @@ Enters: a function of a session, the specs of its arguments and results. Leaves:
 of arrays. `Program.entry` is the native callable itself, for callers that count nanoseconds.
 """
 
-import ctypes
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pyiree.runtime import entry_layout as entry
+from pyiree.runtime.extension import METH_O, builtin, layout_is_known, numpy_function
 from pyiree.runtime.hal.device import memory_pool
 from pyiree.runtime.hal.element_types import dtype_of, element_type_of
+from pyiree.runtime.launch_plan import LaunchPlan, Range, plan_of
 from pyiree.runtime.native.image import image
 from pyiree.runtime.vm.invocation import Invocation
 
@@ -20,68 +21,7 @@ if TYPE_CHECKING:
     from pyiree.runtime.session import Function
 
 Spec = tuple[tuple[int, ...], Any]  # shape, dtype
-_METH_O = 0x0008
 _COMPILED_ALIGNMENT = 64  # of arguments of modules that iree-compile made
-
-
-class _MethodDefinition(ctypes.Structure):
-    _fields_ = [
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    ]
-
-
-_definitions: list[_MethodDefinition] = []  # a definition must outlive the callables made from it
-
-
-def _builtin(function: int, owner: Any, name: bytes) -> Callable[[Any], Any]:
-    """A Python callable of one argument on a native function, which gets `owner` as its self."""
-    make = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype = ctypes.py_object
-    make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    known = next((d for d in _definitions if d.function == function), None)
-    if known is None:
-        known = _MethodDefinition(name, function, _METH_O, None)
-        _definitions.append(known)
-    return make(ctypes.addressof(known), owner, None)
-
-
-def _numpy_function(index: int) -> int:
-    """The address of a function in NumPy's C API table."""
-    from numpy._core import _multiarray_umath
-
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    table = pointer(_multiarray_umath._ARRAY_API, None)
-    return ctypes.c_void_p.from_address(table + 8 * index).value
-
-
-def check_layout() -> bool:
-    """Whether objects of this Python and NumPy lie in memory as the native entry expects."""
-    array = np.arange(24, dtype=np.float32).reshape(2, 3, 4)[:, 1:, :]
-
-    def word(place: int, kind: Any = ctypes.c_int64) -> Any:
-        return kind.from_address(place).value
-
-    at = id(array)
-    dims, strides = word(at + entry.ARRAY_DIMS), word(at + entry.ARRAY_STRIDES)
-    several, pair = [array, array, array], (array, dims)
-    return (
-        word(at + entry.OBJECT_TYPE_FIELD) == id(np.ndarray)
-        and word(at + entry.ARRAY_DATA) == array.__array_interface__["data"][0]
-        and word(at + entry.ARRAY_RANK, ctypes.c_int32) == 3
-        and word(at + entry.ARRAY_DTYPE) == id(array.dtype)
-        and word(at + entry.ARRAY_BASE) == id(array.base)
-        and tuple(word(dims + 8 * k) for k in range(3)) == array.shape
-        and tuple(word(strides + 8 * k) for k in range(3)) == array.strides
-        and word(at + entry.ARRAY_FLAGS, ctypes.c_int32) & entry.FLAGS_READABLE == 0x100
-        and word(id(several) + entry.SEQUENCE_SIZE) == 3
-        and word(word(id(several) + entry.LIST_ITEMS_FIELD) + 16) == at
-        and word(id(pair) + entry.SEQUENCE_SIZE) == 2
-        and word(id(pair) + entry.TUPLE_ITEMS) == at
-    )
 
 
 class _Table(np.ndarray):
@@ -90,10 +30,7 @@ class _Table(np.ndarray):
     It is the entry's self, so what it refers to lives as long as the callable.
     """
 
-    keep: tuple[Any, ...]
-
-
-_layout_is_known: bool | None = None
+    keep: list[Any]
 
 
 class Program:
@@ -104,18 +41,16 @@ class Program:
     """
 
     def __init__(self, function: "Function", arguments: Sequence[Spec], results: Sequence[Spec]):
-        global _layout_is_known
-        if _layout_is_known is None:
-            _layout_is_known = check_layout()
         self._function = function
         self.argument_specs = [(tuple(shape), np.dtype(dtype)) for shape, dtype in arguments]
         self.result_specs = [(tuple(shape), np.dtype(dtype)) for shape, dtype in results]
         function.check_counts(len(arguments), len(results))
-        self._is_native = _layout_is_known and function.takes_only_views
+        self.is_native = layout_is_known() and function.takes_only_views
         self.entry: Callable[[Any], list[np.ndarray]] = self._slow
-        if self._is_native:
+        self._is_planned = False
+        if self.is_native:
             self._table = self._make_table()
-            self.entry = _builtin(image().address("program_entry"), self._table, b"program_entry")
+            self.entry = builtin("program_entry", self._table, METH_O)
 
     def __call__(self, arrays: Sequence[Any]) -> list[np.ndarray]:
         return self.entry(arrays)
@@ -131,6 +66,9 @@ class Program:
         slow, finish = _Slow(function, self.argument_specs), _Finish(function)
         call = function.prepared
         alignment = _COMPILED_ALIGNMENT if function.module.needs_alignment else 1
+        values = len(self.argument_specs) + len(self.result_specs)
+        side = entry.CALL_WORDS + 8 * values
+        sources = side + entry.CALL_SIDE_BYTES * values
         fields = {
             entry.TABLE_CONTEXT: call.context,
             entry.TABLE_FUNCTION: call.ordinal,
@@ -141,7 +79,7 @@ class Program:
             entry.TABLE_SLOW: id(slow),
             entry.TABLE_FINISH: id(finish),
             entry.TABLE_MISMATCH: id(_raise_mismatch),
-            entry.TABLE_NEW_ARRAY: _numpy_function(entry.NEW_FROM_DESCR),
+            entry.TABLE_NEW_ARRAY: numpy_function(entry.NEW_FROM_DESCR),
             entry.TABLE_NDARRAY: id(np.ndarray),
             entry.TABLE_LIST: id(list),
             entry.TABLE_TUPLE: id(tuple),
@@ -149,14 +87,35 @@ class Program:
             entry.TABLE_EXECUTOR: function.module.executor.address,
             entry.TABLE_DURATION: entry.GIL_NANOSECONDS + 1,  # unknown: give up the GIL
             entry.TABLE_ALIGNMENT: alignment,
+            entry.TABLE_INSTANCE_BYTES: sources,
+            entry.TABLE_SIDE: side,
+            entry.TABLE_SOURCES: sources,
         }
         for place, value in fields.items():
             words[place // 8] = value
-        table.keep = (function, slow, finish, keep_arguments, keep_results)
+        table.keep = [function, slow, finish, keep_arguments, keep_results]
         slow.entry = weakref.ref(table)
         # Not at exit: another thread may still be in a call then, and the process frees all anyway.
         weakref.finalize(table, _free_instances, words, address).atexit = False
         return table
+
+    @property
+    def table(self) -> _Table:
+        """The table, for native callers; whoever has it keeps all that it names alive."""
+        return self._table
+
+    def make_plan(self) -> None:
+        """Looks for a launch plan, with which calls that are short need no interpreter. Takes about a millisecond."""
+        if self._is_planned or not self.is_native or self._function.module.needs_alignment:
+            return
+        self._is_planned = True
+        plan = plan_of(self._function, self.argument_specs, self.result_specs)
+        if plan is not None:
+            record, keep = _plan_record(plan, len(self.argument_specs))
+            words = len(self.argument_specs) + 2 * len(plan.allocations) + len(plan.launches)
+            self._table.keep.append(keep)
+            self._table[entry.TABLE_INSTANCE_BYTES // 8] += 8 * words
+            self._table[entry.TABLE_PLAN // 8] = record  # last: other threads may be calling
 
     def _slow(self, arrays: Sequence[Any]) -> list[np.ndarray]:
         return self._function.call_numpy(conform(arrays, self.argument_specs, self._function.name))
@@ -186,6 +145,39 @@ def _value_records(specs: Sequence[Spec]) -> tuple[int, tuple[Any, ...]]:
     return records.ctypes.data, tuple(keep)
 
 
+def _plan_record(plan: LaunchPlan, arguments: int) -> tuple[int, Any]:
+    """The address of a plan's record, and what it refers to."""
+    launches = []
+    keep: list[Any] = []
+    for launch in plan.launches:
+        bindings = words_of([word for binding in launch.bindings for word in binding])
+        keep.append(bindings)
+        launches += [launch.place, launch.commands, launch.device, bindings.ctypes.data, len(launch.bindings)]
+    results: list[int] = []
+    for k, result in enumerate(plan.results):
+        results += [*result, _is_own(plan.results, k, arguments)]
+    arrays = [words_of(plan.allocations), words_of(launches), words_of(results)]
+    allocations, launched, given = (array.ctypes.data for array in arrays)
+    record = words_of([allocations, len(plan.allocations), launched, len(plan.launches), given])
+    return record.ctypes.data, (record, arrays, keep)
+
+
+def _is_own(results: Sequence[Range], index: int, arguments: int) -> bool:
+    """Whether the memory behind a result is an allocation's, and only that result's."""
+    own = results[index]
+    if own.source < arguments:
+        return False
+    others = [other for k, other in enumerate(results) if k != index and other.source == own.source]
+    return all(
+        own.offset + own.length <= other.offset or other.offset + other.length <= own.offset for other in others
+    )
+
+
+def words_of(values: Sequence[int]) -> np.ndarray:
+    """An array of these words, for native code to read."""
+    return np.array([*values, 0], np.int64)  # not empty, so that it has an address of its own
+
+
 class _Slow:
     """Calls the entry again with arguments that it takes, made from those that it did not take."""
 
@@ -193,11 +185,10 @@ class _Slow:
 
     def __init__(self, function: "Function", specs: Sequence[Spec]):
         self._function, self._specs = function, specs
-        self._builtin = image().address("program_entry")
 
     def __call__(self, arrays: Sequence[Any]) -> list[np.ndarray]:
         ready = conform(arrays, self._specs, self._function.name)
-        return _builtin(self._builtin, self.entry(), b"program_entry")(ready)
+        return builtin("program_entry", self.entry(), METH_O)(ready)
 
 
 class _Finish:

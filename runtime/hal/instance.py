@@ -233,6 +233,22 @@ def bind_instance(instance, triples, count):
     return status
 
 
+@native("int64(int64,int64,int64,int64)")
+def bind_addresses(instance, bindings, count, sources):
+    """The same for memory that the caller holds during the execution: nothing is retained. Gives a status.
+
+    Bindings are triples (source, offset, length); a source numbers the words at `sources`, which are addresses.
+    """
+    table = load_i64(instance + hal.INSTANCE_TABLE)
+    for _ in range(count):
+        address = load_i64(sources + 8 * load_i64(bindings))
+        store_i64(table + 8, address + load_i64(bindings + 8))
+        store_i64(table + 16, load_i64(bindings + 16))
+        table += _TABLE_ENTRY
+        bindings += 24
+    return _resolve_bindings(instance, count)
+
+
 # ------------------------------------------------------------------ running
 
 

@@ -69,6 +69,18 @@ def _state_of(status):
     return hal.FENCE_SIGNALLED if status == 0 else hal.FENCE_FAILED | status
 
 
+@native("int64(int64,int64)")
+def runs_alone(commands, estimate):
+    """Whether the calling thread is to run an execution of this estimate by itself."""
+    if 0 <= estimate < hal.INLINE_NANOSECONDS:
+        return True
+    alone = load_i64(commands + hal.COMMANDS_ALONE)
+    if alone > 0 and 0 <= estimate < hal.ALONE_NANOSECONDS:
+        store_i64(commands + hal.COMMANDS_ALONE, alone - 1)
+        return True
+    return False
+
+
 @native("int64(int64)")
 def _start_instance(instance):
     """Runs an instance here if it is small, else submits it; the waiters freed by one that is done."""
@@ -81,13 +93,9 @@ def _start_instance(instance):
     runs = load_i64(commands + hal.COMMANDS_RUNS)
     store_i64(commands + hal.COMMANDS_RUNS, runs + 1)
     estimate = estimate_instance(instance)
-    small = 0 <= estimate < hal.INLINE_NANOSECONDS
+    small = runs_alone(commands, estimate) != 0
     if estimate < 0 and count == 1:
         small = load_i64(load_i64(instance + hal.INSTANCE_WORK) + task.WORK_TILES) <= 1
-    alone = load_i64(commands + hal.COMMANDS_ALONE)
-    if not small and alone > 0 and 0 <= estimate < hal.ALONE_NANOSECONDS:
-        store_i64(commands + hal.COMMANDS_ALONE, alone - 1)
-        small = True
     if not small and prepare_graph(instance, executor) != 0:
         choose_grains(instance, load_i64(executor + task.EXECUTOR_WORKERS) + 1)
         store_i64(instance + hal.INSTANCE_BEGAN, monotonic_nanoseconds())

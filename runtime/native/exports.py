@@ -163,8 +163,11 @@ EXPORTS: dict[str, tuple[str, str, str]] = {
     **_rows(
         "pyiree.runtime.entry",
         program_entry="int64(int64,int64)",
+    ),
+    **_rows("pyiree.runtime.caller", caller_entry="int64(int64,int64,int64,int64)"),
+    **_rows(
+        "pyiree.runtime.call",
         program_free_instances="void(int64)",
-        array_data_pointer="int64(int64,int64)",
         result_capsule_free="void(int64)",
     ),
 }

@@ -124,6 +124,11 @@ class Context:
             )
         return provider, target
 
+    @property
+    def global_refs_address(self) -> int:
+        """Where the references of the ref globals lie."""
+        return ctypes.addressof(self._global_refs)
+
     def function(self, name: str) -> "Function":
         """An exported function."""
         if name not in self.module.exports:

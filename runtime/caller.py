@@ -1,0 +1,379 @@
+"""The native entry of Python callables: `f(*args, **kwargs)` with a program behind each signature it is known with.
+
+Enters: the arguments of a call, as CPython passes them. Leaves: the result, in the structure and of the kind of arrays
+that the program's record asks for. What no record fits (another signature, another state of the guard, an argument in
+another state) goes to the caller's slow callable with nothing changed.
+
+Runs with the GIL held. Between the match of the arguments and the references that the call takes to them no Python code
+runs.
+"""
+
+from pyiree.runtime import caller_layout as caller
+from pyiree.runtime import entry_layout as entry
+from pyiree.runtime.call import (
+    argument_side,
+    call_program,
+    drop_arguments,
+    drop_results,
+    give_instance,
+    result_side,
+    set_argument,
+    take_instance,
+)
+from pyiree.runtime.native.intrinsics import (
+    F32,
+    F64,
+    VOID,
+    emitter,
+    extern,
+    float64_bits,
+    free,
+    load_f64,
+    load_i64,
+    malloc,
+    memcpy,
+    native,
+    stack_bytes,
+    store_f32,
+    store_f64,
+    store_i8,
+    store_i32,
+    store_i64,
+)
+from pyiree.runtime.trees import WALK_BYTES, WALK_LEAF, WALK_OBJECT, WALK_STEP, WALK_TOKEN, build, match
+
+_py_incref = extern("Py_IncRef", 1, VOID)
+_py_decref = extern("Py_DecRef", 1, VOID)
+_vectorcall = extern("PyObject_Vectorcall", 4)
+_vectorcall_method = extern("PyObject_VectorcallMethod", 4)
+_list_new = extern("PyList_New", 1)
+_no_memory = extern("PyErr_NoMemory", 0)
+_clear_error = extern("PyErr_Clear", 0, VOID)
+_bad_call = extern("PyErr_BadInternalCall", 0, VOID)
+_as_long = extern("PyLong_AsLongLongAndOverflow", 2)
+_new_object = extern("PyType_GenericAlloc", 2)
+_narrow = emitter("narrow", F32, [F64], lambda builder, value: builder.fptrunc(value, F32))
+
+_FEW = 64  # leaves, or arguments, for which the stack has room
+_words = stack_bytes(8 * _FEW)
+_more_words = stack_bytes(8 * _FEW)
+_walk = stack_bytes(WALK_BYTES)
+_overflow = stack_bytes(8)
+_one_word = stack_bytes(8)
+_LARGEST_F32 = 3.4028234663852886e38
+_INFINITE = 0x7FF << 52
+
+
+# ------------------------------------------------------------------ the way to Python
+
+
+@native("int64(int64,int64,int64,int64,int64)")
+def _call_slow(table, self, args, count, names):
+    """The slow callable, with `self` before the arguments."""
+    total = count
+    if names != 0:
+        total += load_i64(names + entry.SEQUENCE_SIZE)
+    words = _words() if total < _FEW else malloc(8 * total + 8)
+    if words == 0:
+        return _no_memory()
+    store_i64(words, self)
+    memcpy(words + 8, args, 8 * total)
+    result = _vectorcall(load_i64(table + caller.CALLER_SLOW), words, count + 1, names)
+    if total >= _FEW:
+        free(words)
+    return result
+
+
+@native("int64(int64)")
+def _state_of(table):
+    """What the guard gives, a new reference; 0, without an error, where the call has to be slow."""
+    word = _one_word()
+    store_i64(word, load_i64(table + caller.CALLER_STATE))
+    found = _vectorcall(load_i64(table + caller.CALLER_GETTER), word, 1, 0)
+    if found == 0:
+        _clear_error()
+        return 0
+    _py_decref(found)
+    if found != load_i64(table + caller.CALLER_WANTED):
+        return 0
+    state = _vectorcall(load_i64(table + caller.CALLER_GUARD), word, 0, 0)
+    if state == 0:
+        _clear_error()
+    return state
+
+
+@native("int64(int64,int64)")
+def _same_items(first, second):
+    """Whether two tuples hold the same objects."""
+    size = load_i64(first + entry.SEQUENCE_SIZE)
+    if load_i64(second + entry.SEQUENCE_SIZE) != size:
+        return 0
+    for k in range(size):
+        if load_i64(first + entry.TUPLE_ITEMS + 8 * k) != load_i64(second + entry.TUPLE_ITEMS + 8 * k):
+            return 0
+    return 1
+
+
+# ------------------------------------------------------------------ arguments
+
+
+@native("int64(int64,int64)")
+def _position_of(names, name):
+    """Where a keyword argument stands among those given; -1: nowhere. Names are interned almost always."""
+    for k in range(load_i64(names + entry.SEQUENCE_SIZE)):
+        if load_i64(names + entry.TUPLE_ITEMS + 8 * k) == name:
+            return k
+    return -1
+
+
+@native("int64(int64,int64,int64,int64,int64)")
+def _fits(record, args, count, names, leaves):
+    """Whether a call's arguments have the record's signature; writes their leaves down."""
+    if load_i64(record + caller.RECORD_ARGUMENTS) != count:
+        return 0
+    given = 0
+    if names != 0:
+        given = load_i64(names + entry.SEQUENCE_SIZE)
+    if load_i64(record + caller.RECORD_NAME_COUNT) != given:
+        return 0
+    walk = _walk()
+    store_i64(walk + WALK_TOKEN, load_i64(record + caller.RECORD_TOKENS))
+    store_i64(walk + WALK_LEAF, load_i64(record + caller.RECORD_LEAVES))
+    store_i64(walk + WALK_OBJECT, leaves)
+    for k in range(count):
+        if not match(walk, load_i64(args + 8 * k)):
+            return 0
+    wanted = load_i64(record + caller.RECORD_NAMES)
+    for k in range(given):
+        position = _position_of(names, load_i64(wanted + 8 * k))
+        if position < 0:
+            return 0
+        if not match(walk, load_i64(args + 8 * (count + position))):
+            return 0
+    return 1
+
+
+@native("int64(int64,float64)")
+def _put_f32(place, value):
+    """A float as the nearest f32; not one that overflows, of which NumPy warns."""
+    finite = float64_bits(value) & _INFINITE != _INFINITE
+    if finite and (value > _LARGEST_F32 or value < -_LARGEST_F32):
+        return 0
+    store_f32(place, _narrow(value))
+    return 1
+
+
+@native("int64(int64,int64,int64)")
+def _put_number(place, number, wanted):
+    """A Python number's bytes in the wanted format. 0: it can't be said without more ado."""
+    if wanted == caller.FORMAT_F64:
+        store_f64(place, load_f64(number + entry.NUMBER_VALUE))
+        return 1
+    if wanted == caller.FORMAT_F32:
+        return _put_f32(place, load_f64(number + entry.NUMBER_VALUE))
+    if wanted == caller.FORMAT_C128:
+        memcpy(place, number + entry.NUMBER_VALUE, 16)
+        return 1
+    if wanted == caller.FORMAT_C64:
+        real = _put_f32(place, load_f64(number + entry.NUMBER_VALUE))
+        return real & _put_f32(place + 4, load_f64(number + entry.NUMBER_VALUE + 8))
+    overflow = _overflow()
+    store_i64(overflow, 0)
+    value = _as_long(number, overflow)
+    if load_i64(overflow) != 0:
+        return 0
+    if wanted == caller.FORMAT_BOOL:
+        store_i8(place, value)
+    elif wanted == caller.FORMAT_I32:
+        if value > 0x7FFFFFFF or value < -0x80000000:
+            return 0
+        store_i32(place, value)
+    else:
+        store_i64(place, value)
+    return 1
+
+
+@native("int64(int64,int64,int64)")
+def _set_leaf(side, leaf, value):
+    """Makes a matched leaf an argument. 0: it can't be one as it is."""
+    kind = load_i64(leaf + caller.LEAF_KIND)
+    if kind == caller.LEAF_ARRAY:
+        set_argument(side, value, load_i64(value + entry.ARRAY_DATA))
+    elif kind == caller.LEAF_DEVICE:
+        array = load_i64(value + load_i64(leaf + caller.LEAF_DETAIL))
+        set_argument(side, array, load_i64(array + entry.ARRAY_DATA))
+    elif kind == caller.LEAF_SCALAR:
+        set_argument(side, value, value + entry.NUMBER_VALUE)
+    else:
+        place = side + entry.SIDE_SCALAR
+        store_i64(side + entry.SIDE_DATA, place)
+        return _put_number(place, value, load_i64(leaf + caller.LEAF_DETAIL))
+    return 1
+
+
+@native("int64(int64,int64,int64,int64)")
+def _set_arguments(record, table, instance, leaves):
+    """Makes the leaves, and the program's constants, the arguments of an instance. 0: some leaf can't be one."""
+    side, inputs = argument_side(table, instance), load_i64(record + caller.RECORD_INPUTS)
+    for k in range(load_i64(table + entry.TABLE_ARGUMENT_COUNT)):
+        number = load_i64(inputs + 8 * k)
+        if number < 0:
+            array = load_i64(load_i64(record + caller.RECORD_CONSTANTS) + 8 * (-1 - number))
+            set_argument(side, array, load_i64(array + entry.ARRAY_DATA))
+        else:
+            leaf = load_i64(record + caller.RECORD_LEAVES) + caller.LEAF_BYTES * number
+            if not _set_leaf(side, leaf, load_i64(leaves + 8 * number)):
+                return 0
+        side += entry.CALL_SIDE_BYTES
+    return 1
+
+
+# ------------------------------------------------------------------ results
+
+
+@native("int64(int64,int64,int64,int64)")
+def _device_array(device, shape, dtype, array):
+    """A new device array over a result, whose reference it takes over; 0 with Python's error set."""
+    made = _new_object(load_i64(device + caller.DEVICE_TYPE), 0)
+    if made == 0:
+        return 0
+    _py_incref(shape)
+    _py_incref(dtype)
+    store_i64(made + load_i64(device + caller.DEVICE_HOST), array)
+    store_i64(made + load_i64(device + caller.DEVICE_SHAPE), shape)
+    store_i64(made + load_i64(device + caller.DEVICE_DTYPE), dtype)
+    none, places = load_i64(device + caller.DEVICE_NONE), load_i64(device + caller.DEVICE_EMPTY)
+    for k in range(load_i64(device + caller.DEVICE_EMPTY_COUNT)):
+        _py_incref(none)
+        store_i64(made + load_i64(places + 8 * k), none)
+    return made
+
+
+@native("int64(int64,int64,int64)")
+def _wrap_results(record, table, side):
+    """Puts arrays of the caller's kind in the place of the results. 0: Python's error is set."""
+    if load_i64(record + caller.RECORD_RESULT_KIND) == caller.RESULT_NUMPY:
+        return 1
+    device, shapes = load_i64(record + caller.RECORD_DEVICE), load_i64(record + caller.RECORD_SHAPES)
+    value = load_i64(table + entry.TABLE_RESULTS)
+    for k in range(load_i64(table + entry.TABLE_RESULT_COUNT)):
+        dtype = load_i64(value + entry.VALUE_DTYPE)
+        made = _device_array(device, load_i64(shapes + 8 * k), dtype, load_i64(side + entry.SIDE_OBJECT))
+        if made == 0:
+            return 0
+        store_i64(side + entry.SIDE_OBJECT, made)
+        value += entry.VALUE_BYTES
+        side += entry.CALL_SIDE_BYTES
+    return 1
+
+
+@native("int64(int64,int64,int64)")
+def _structure(record, table, side):
+    """The result: the leaves in their structure. 0 with Python's error set."""
+    tokens = load_i64(record + caller.RECORD_OUTPUT)
+    if tokens != 0:
+        walk = _walk()
+        store_i64(walk + WALK_TOKEN, tokens)
+        store_i64(walk + WALK_OBJECT, side + entry.SIDE_OBJECT)
+        store_i64(walk + WALK_STEP, entry.CALL_SIDE_BYTES)
+        return build(walk)
+    count = load_i64(table + entry.TABLE_RESULT_COUNT)
+    leaves = _list_new(count)
+    if leaves == 0:
+        return 0
+    items = load_i64(leaves + entry.LIST_ITEMS_FIELD)
+    for k in range(count):
+        value = load_i64(side + entry.CALL_SIDE_BYTES * k + entry.SIDE_OBJECT)
+        _py_incref(value)
+        store_i64(items + 8 * k, value)
+    word = _one_word()
+    store_i64(word, leaves)
+    result = _vectorcall(load_i64(record + caller.RECORD_UNFLATTEN), word, 1, 0)
+    _py_decref(leaves)
+    return result
+
+
+# ------------------------------------------------------------------ the call
+
+
+@native("int64(int64,int64)")
+def _delete_leaves(record, leaves):
+    """Has the donated leaves give their memory up. 0: Python's error is set."""
+    numbers, word = load_i64(record + caller.RECORD_DELETED), _one_word()
+    for k in range(load_i64(record + caller.RECORD_DELETED_COUNT)):
+        store_i64(word, load_i64(leaves + 8 * load_i64(numbers + 8 * k)))
+        done = _vectorcall_method(load_i64(record + caller.RECORD_DELETE), word, 1, 0)
+        if done == 0:
+            return 0
+        _py_decref(done)
+    return 1
+
+
+@native("int64(int64,int64,int64,int64)")
+def _run(record, table, instance, leaves):
+    """The program's call, and its result; 0 with Python's error set."""
+    if not call_program(table, instance):
+        return 0
+    side = result_side(table, instance)
+    result = 0
+    if _delete_leaves(record, leaves) and _wrap_results(record, table, side):
+        result = _structure(record, table, side)
+    drop_results(side, load_i64(table + entry.TABLE_RESULT_COUNT))
+    return result
+
+
+@native("int64(int64,int64,int64,int64)")
+def _call_record(record, leaves, found, number):
+    """A call that a record fits; -1: an argument is in a state in which Python has to see to it."""
+    table = load_i64(record + caller.RECORD_PROGRAM)
+    instance = take_instance(table)
+    if instance == 0:
+        return _no_memory()
+    result = -1
+    if _set_arguments(record, table, instance, leaves):
+        store_i64(found + caller.CALLER_LAST, number)
+        result = _run(record, table, instance, leaves)
+    else:
+        drop_arguments(table, instance)
+    give_instance(table, instance)
+    return result
+
+
+@native("int64(int64,int64,int64,int64,int64)")
+def _call_known(table, state, args, count, names):
+    """A call by the record that fits it; -1: there is none."""
+    most = load_i64(table + caller.CALLER_LEAVES)
+    leaves = _more_words() if most <= _FEW else malloc(8 * most)
+    if leaves == 0:
+        return _no_memory()
+    records, result = load_i64(table + caller.CALLER_RECORDS), -1
+    for k in range(load_i64(table + caller.CALLER_RECORD_COUNT)):
+        record = load_i64(records + 8 * k)
+        if _fits(record, args, count, names, leaves):
+            if _same_items(state, load_i64(record + caller.RECORD_CONTEXT)):
+                result = _call_record(record, leaves, table, k)
+                break
+    if most > _FEW:
+        free(leaves)
+    return result
+
+
+@native("int64(int64,int64,int64,int64)")
+def caller_entry(self, args, count, names):
+    """A METH_FASTCALL | METH_KEYWORDS method of objects whose first field is the array that a caller lies in."""
+    holder = load_i64(self + entry.HEADER)
+    if holder == 0:  # an object that was never initialised
+        _bad_call()
+        return 0
+    table = load_i64(holder + entry.ARRAY_DATA)
+    _py_incref(holder)  # another thread may put another one in its place
+    result = -1
+    if load_i64(table + caller.CALLER_RECORD_COUNT) != 0:
+        state = _state_of(table)
+        if state != 0:
+            result = _call_known(table, state, args, count, names)
+            _py_decref(state)
+    if result == -1:
+        result = _call_slow(table, self, args, count, names)
+    _py_decref(holder)
+    return result

@@ -1,0 +1,77 @@
+"""Memory layouts of the entry for Python calls: constants only, importable without numba.
+
+    caller ── records ──> record ── tokens: the structure of its arguments
+                                 ├─ leaves: what each leaf must be
+                                 └─ program: its table
+"""
+
+# Caller: what stands behind one callable, in memory of Python's. A call keeps the object that it is in alive.
+CALLER_SLOW = 0  # callable(self, *args, **kwargs): takes what no record fits
+CALLER_GUARD = 8  # callable() giving a tuple: a record holds only where its items are the same objects
+CALLER_GETTER, CALLER_STATE, CALLER_WANTED = 16, 24, 32  # getter(state) must be the wanted object, else it's slow
+CALLER_RECORDS, CALLER_RECORD_COUNT = 40, 48  # address of the records' addresses
+CALLER_LEAVES = 56  # most leaves of a record
+CALLER_LAST = 64  # number of the record that took the last call
+CALLER_BYTES = 72
+
+RECORD_CONTEXT = 0  # tuple that the guard has to give again
+RECORD_ARGUMENTS = 8  # positional arguments
+RECORD_NAMES, RECORD_NAME_COUNT = 16, 24  # address of the names of keyword arguments
+RECORD_TOKENS = 32  # of each positional argument, then of each keyword argument in the order of the names
+RECORD_LEAVES, RECORD_LEAF_COUNT = 40, 48
+RECORD_PROGRAM = 56  # a program's table
+RECORD_INPUTS = 64  # address of a word for each argument of the program: the leaf it is, or -1 - a constant's number
+RECORD_CONSTANTS = 72  # address of the constants: NumPy arrays
+RECORD_RESULT_KIND = 80  # RESULT_*
+RECORD_OUTPUT = 88  # address of the tokens of the result's structure, 0: `unflatten` makes it
+RECORD_UNFLATTEN = 96  # callable(list of leaves)
+RECORD_DEVICE = 104  # address of the device array's record
+RECORD_SHAPES = 112  # address of the shape tuple of each result
+RECORD_DELETED, RECORD_DELETED_COUNT = 120, 128  # address of the numbers of the leaves that are given up
+RECORD_DELETE = 136  # the name of the method that gives a leaf up
+RECORD_BYTES = 144
+
+RESULT_NUMPY = 0
+RESULT_DEVICE = 1
+
+# Token: a node of a structure; its children follow.
+TOKEN_KIND = 0
+TOKEN_COUNT = 8  # children
+TOKEN_TYPE = 16  # exact type of the object
+TOKEN_OBJECTS = 24  # of a dict: address of the keys; of a static argument: the value itself
+TOKEN_KEY = 32  # of a dict: exact type of all keys, str or int
+TOKEN_BYTES = 40
+
+TOKEN_LEAF = 0
+TOKEN_TUPLE = 1
+TOKEN_LIST = 2
+TOKEN_DICT = 3
+TOKEN_NONE = 4
+TOKEN_SAME = 5  # a static argument: the very object
+TOKEN_EQUAL = 6  # a static argument: an equal object of that type, whose comparison runs no Python code
+
+# Leaf: what one leaf must be, and how the program gets its bytes.
+LEAF_KIND = 0
+LEAF_TYPE = 8  # exact type
+LEAF_DTYPE, LEAF_RANK, LEAF_DIMS = 16, 24, 32  # of arrays
+LEAF_DETAIL = 40  # of a device array: where its NumPy array is in it; of a number: the format to put it in
+LEAF_ARRAY_TYPE = 48  # NumPy's array type
+LEAF_BYTES = 56
+
+LEAF_ARRAY = 0  # a NumPy array
+LEAF_DEVICE = 1  # a device array whose content is there
+LEAF_NUMBER = 2  # a Python number
+LEAF_SCALAR = 3  # a NumPy scalar
+
+# Formats of Python numbers.
+FORMAT_BOOL = 0
+FORMAT_I32, FORMAT_I64 = 1, 2
+FORMAT_F32, FORMAT_F64 = 3, 4
+FORMAT_C64, FORMAT_C128 = 5, 6
+
+# Device array's record: how to make one.
+DEVICE_TYPE = 0
+DEVICE_HOST, DEVICE_SHAPE, DEVICE_DTYPE = 8, 16, 24  # where its fields are in it
+DEVICE_EMPTY, DEVICE_EMPTY_COUNT = 32, 40  # address of the places of the fields that hold None
+DEVICE_NONE = 48  # None
+DEVICE_BYTES = 56

@@ -1,0 +1,153 @@
+"""Native structures of arguments and results: nests of tuples, lists and dicts, matched against tokens or made of them.
+
+Enters: tokens in preorder, and a Python object or new leaves. Leaves: the object's leaves, borrowed; or a new object.
+No Python code runs while a structure is matched, so that nothing can change it meanwhile.
+"""
+
+from pyiree.runtime import caller_layout as caller
+from pyiree.runtime import entry_layout as entry
+from pyiree.runtime.entry import is_array_of
+from pyiree.runtime.native.intrinsics import I32, VOID, extern, load_i64, native, stack_bytes, store_i64
+
+_py_incref = extern("Py_IncRef", 1, VOID)
+_py_decref = extern("Py_DecRef", 1, VOID)
+_dict_get = extern("PyDict_GetItemWithError", 2)
+_dict_next = extern("PyDict_Next", 4, I32)
+_dict_size = extern("PyDict_Size", 1)
+_dict_set = extern("PyDict_SetItem", 3, I32)
+_dict_new = extern("PyDict_New", 0)
+_list_new = extern("PyList_New", 1)
+_tuple_new = extern("PyTuple_New", 1)
+_equal = extern("PyObject_RichCompareBool", 3, I32)
+
+_dict_place = stack_bytes(24)
+
+_EQUAL = 2  # Py_EQ
+
+# A walk: where it stands.
+WALK_TOKEN = 0  # address of the next token
+WALK_LEAF = 8  # address of the next leaf's record
+WALK_OBJECT = 16  # address of the word for the next leaf, or of the word with the next one
+WALK_STEP = 24  # bytes from one such word to the next
+WALK_BYTES = 32
+
+
+@native("int64(int64,int64)")
+def _is_leaf(leaf, value):
+    """Whether an object is what a leaf's record asks for."""
+    if load_i64(value + entry.OBJECT_TYPE_FIELD) != load_i64(leaf + caller.LEAF_TYPE):
+        return 0
+    kind = load_i64(leaf + caller.LEAF_KIND)
+    array = value
+    if kind == caller.LEAF_DEVICE:
+        array = load_i64(value + load_i64(leaf + caller.LEAF_DETAIL))
+        # None where nobody has asked for it yet, and after the array was deleted.
+        if array == 0:
+            return 0
+        if load_i64(array + entry.OBJECT_TYPE_FIELD) != load_i64(leaf + caller.LEAF_ARRAY_TYPE):
+            return 0
+    elif kind != caller.LEAF_ARRAY:
+        return 1
+    dtype, rank = load_i64(leaf + caller.LEAF_DTYPE), load_i64(leaf + caller.LEAF_RANK)
+    return 1 if is_array_of(array, dtype, rank, load_i64(leaf + caller.LEAF_DIMS)) else 0
+
+
+@native("int64(int64,int64)")
+def _has_keys(value, wanted):
+    """Whether all keys of a dict are of one exact type, so that looking one up runs no Python code."""
+    place = _dict_place()
+    store_i64(place, 0)
+    while _dict_next(value, place, place + 8, place + 16) != 0:
+        if load_i64(load_i64(place + 8) + entry.OBJECT_TYPE_FIELD) != wanted:
+            return 0
+    return 1
+
+
+@native("int64(int64,int64)")
+def match(walk, value):
+    """Whether an object has the structure of the next tokens; its leaves are written down."""
+    token = load_i64(walk + WALK_TOKEN)
+    store_i64(walk + WALK_TOKEN, token + caller.TOKEN_BYTES)
+    kind = load_i64(token + caller.TOKEN_KIND)
+    if kind == caller.TOKEN_LEAF:
+        leaf = load_i64(walk + WALK_LEAF)
+        if not _is_leaf(leaf, value):
+            return 0
+        store_i64(walk + WALK_LEAF, leaf + caller.LEAF_BYTES)
+        place = load_i64(walk + WALK_OBJECT)
+        store_i64(place, value)
+        store_i64(walk + WALK_OBJECT, place + 8)
+        return 1
+    objects = load_i64(token + caller.TOKEN_OBJECTS)
+    if kind == caller.TOKEN_SAME:
+        return 1 if value == objects else 0
+    if load_i64(value + entry.OBJECT_TYPE_FIELD) != load_i64(token + caller.TOKEN_TYPE):
+        return 0
+    if kind == caller.TOKEN_EQUAL:
+        return 1 if value == objects or _equal(value, objects, _EQUAL) == 1 else 0
+    count = load_i64(token + caller.TOKEN_COUNT)
+    if kind == caller.TOKEN_DICT:
+        if _dict_size(value) != count or not _has_keys(value, load_i64(token + caller.TOKEN_KEY)):
+            return 0
+        for k in range(count):
+            item = _dict_get(value, load_i64(objects + 8 * k))
+            if item == 0:
+                return 0
+            if not match(walk, item):
+                return 0
+        return 1
+    if kind == caller.TOKEN_NONE:
+        return 1
+    if load_i64(value + entry.SEQUENCE_SIZE) != count:
+        return 0
+    items = value + entry.TUPLE_ITEMS
+    if kind == caller.TOKEN_LIST:
+        items = load_i64(value + entry.LIST_ITEMS_FIELD)
+    for k in range(count):
+        if not match(walk, load_i64(items + 8 * k)):
+            return 0
+    return 1
+
+
+@native("int64(int64)")
+def build(walk):
+    """A new object of the structure of the next tokens, over the next leaves, which it references anew.
+
+    0 with Python's error set.
+    """
+    token = load_i64(walk + WALK_TOKEN)
+    store_i64(walk + WALK_TOKEN, token + caller.TOKEN_BYTES)
+    kind = load_i64(token + caller.TOKEN_KIND)
+    if kind == caller.TOKEN_LEAF:
+        place = load_i64(walk + WALK_OBJECT)
+        store_i64(walk + WALK_OBJECT, place + load_i64(walk + WALK_STEP))
+        _py_incref(load_i64(place))
+        return load_i64(place)
+    objects = load_i64(token + caller.TOKEN_OBJECTS)
+    if kind == caller.TOKEN_NONE:
+        _py_incref(objects)
+        return objects
+    count = load_i64(token + caller.TOKEN_COUNT)
+    if kind == caller.TOKEN_DICT:
+        made = _dict_new()
+    elif kind == caller.TOKEN_LIST:
+        made = _list_new(count)
+    else:
+        made = _tuple_new(count)
+    if made == 0:
+        return 0
+    for k in range(count):
+        item = build(walk)
+        failed = item == 0
+        if not failed:
+            if kind == caller.TOKEN_DICT:
+                failed = _dict_set(made, load_i64(objects + 8 * k), item) != 0
+                _py_decref(item)
+            elif kind == caller.TOKEN_LIST:
+                store_i64(load_i64(made + entry.LIST_ITEMS_FIELD) + 8 * k, item)
+            else:
+                store_i64(made + entry.TUPLE_ITEMS + 8 * k, item)
+        if failed:
+            _py_decref(made)
+            return 0
+    return made

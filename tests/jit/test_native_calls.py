@@ -1,0 +1,415 @@
+"""Calls that the native entry makes: their results, what they leave to Python, and that nothing leaks."""
+
+import gc
+import sys
+import threading
+import tracemalloc
+import weakref
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pyiree
+import pytest
+from pyiree.runtime.caller_table import last_record, native_calls_work
+from pyiree.runtime.hal.device import memory_pool
+from pyiree.runtime.hal.layout import POOL_LIVE_BLOCKS
+from pyiree.runtime.native.python_objects import read_word
+
+pytestmark = pytest.mark.skipif(not native_calls_work(), reason="objects of this Python lie otherwise in memory")
+
+
+def went_native(function) -> bool:
+    """Whether the last call was the native entry's."""
+    return last_record(function._native) >= 0
+
+
+def called_natively(function, *args, **kwargs):
+    """The result of a native call with these arguments."""
+    for _ in range(2):
+        function(*args, **kwargs)
+    result = function(*args, **kwargs)
+    assert went_native(function)
+    return result
+
+
+def assert_same(found, expected):
+    assert jax.tree.structure(found) == jax.tree.structure(expected)
+    for ours, theirs in zip(jax.tree.leaves(found), jax.tree.leaves(expected)):
+        assert np.asarray(ours).dtype == theirs.dtype
+        np.testing.assert_array_equal(np.asarray(ours), np.asarray(theirs))
+
+
+X = np.arange(12, dtype=np.float32).reshape(3, 4)
+Y = X[::-1].copy()
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "kwargs"),
+    [
+        (lambda x, y: x + y, (X, Y), {}),
+        (lambda x: x, (X,), {}),
+        (lambda x: (x, x, x + 1), (X,), {}),
+        (lambda x, y: x * 2, (X, Y), {}),  # an argument that is not used
+        (lambda: jnp.arange(3), (), {}),
+        (lambda x: x[:0], (X,), {}),
+        (lambda x: jnp.sort(x @ x.T)[::-1], (X,), {}),
+        (lambda x: (x, None, [x + 1, {"b": x * 2, "a": ()}]), (X,), {}),
+        (lambda t: jax.tree.map(lambda a: a + 1, t), ({"b": X, "a": [Y, (X, None)], "c": {}},), {}),
+        (lambda t: t[2] - t[1], ({2: X, 1: Y},), {}),
+        (lambda x, *, k, j: x * k - j, (X,), {"k": Y, "j": X}),
+        (lambda x, n: x * n, (X, 3), {}),
+        (lambda x, n: x + n, (X.astype(np.int32), -5), {}),
+        (lambda x, n: x * n, (X, 2.5), {}),
+        (lambda x, n: x * n, (X, 1e-30), {}),
+        (lambda x, n: x * n, (X, float("nan")), {}),
+        (lambda x, n: x + n, (X, 1.5 - 2j), {}),
+        (lambda x, n: jnp.where(n, x, -x), (X, True), {}),
+        (lambda x, n: x + n, (X, np.float32(3)), {}),
+        (lambda x, n: x + n, (X.astype(np.uint8), np.int16(-7)), {}),
+        (lambda n: n + 1, (1.5,), {}),
+        (lambda x: x.astype(jnp.bfloat16) * 2, (X,), {}),
+        (lambda x: x > 3, (X,), {}),
+    ],
+)
+def test_results_are_those_of_jax(function, args, kwargs):
+    found = called_natively(pyiree.jit(function), *args, **kwargs)
+    assert_same(found, jax.jit(function)(*args, **kwargs))
+    assert all(type(leaf) is np.ndarray for leaf in jax.tree.leaves(found))
+
+
+@pytest.mark.parametrize("number", [2**40, -(2**40)])
+def test_numbers_that_do_not_fit_go_to_python(number):
+    f = pyiree.jit(lambda n: n + 1)
+    called_natively(f, 1)
+    with pytest.raises(OverflowError):
+        f(number)
+    assert not went_native(f)
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        assert pyiree.jit(lambda n: n)(1e300) == np.inf
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_a_number_too_large_for_f32_is_infinite():
+    f = pyiree.jit(lambda n: n + 1)
+    assert called_natively(f, 3.4e38) == np.float32(3.4e38)
+    assert f(1e300) == np.inf
+    assert not went_native(f)
+    assert f(float("inf")) == np.inf
+    assert went_native(f)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        X.T.copy().T,
+        np.repeat(X, 2, axis=1)[:, ::2],
+        X.astype(">f4"),
+        np.frombuffer(b"\0" + X.tobytes(), np.float32, offset=1).reshape(3, 4),
+        X.view(type("Mine", (np.ndarray,), {})),
+        X.astype(np.float64),
+    ],
+    ids=["columns", "strided", "swapped", "unaligned", "subclass", "wide"],
+)
+def test_other_layouts_go_to_python(array):
+    f = pyiree.jit(lambda x: x * 2)
+    called_natively(f, X)
+    np.testing.assert_array_equal(f(array), X * 2)
+    assert not went_native(f)
+
+
+def test_read_only_arrays_are_read():
+    array = X.copy()
+    array.flags.writeable = False
+    np.testing.assert_array_equal(called_natively(pyiree.jit(lambda x: x * 2), array), X * 2)
+
+
+def test_each_signature_has_its_program():
+    f = pyiree.jit(lambda x, n=1: x * n)
+    arguments = [(X,), (X[:2].copy(),), (X, 2), (X, 2.0), (X.astype(np.int32),), (X, True), (np.float32(2),)]
+    for args in arguments:
+        called_natively(f, *args)
+    for args in arguments * 2:
+        assert_same(f(*args), jax.jit(lambda x, n=1: x * n)(*args))
+        assert went_native(f)
+    assert_same(called_natively(f, X, n=2), X * 2)
+    assert f.lower().in_tree == jax.tree.structure(((X,), {"n": 2}))
+
+
+def test_more_signatures_than_the_native_entry_keeps():
+    f = pyiree.jit(lambda x: x + 1)
+    for size in range(1, 40):
+        called_natively(f, np.zeros(size, np.float32))
+    np.testing.assert_array_equal(f(np.zeros(1, np.float32)), [1])
+
+
+def test_structures_are_told_apart():
+    f = pyiree.jit(lambda t: jax.tree.leaves(t)[0] * 2)
+    for tree in ((X, Y), [X, Y], {"a": X, "b": Y}, {"a": X, "c": Y}, {"a": X}, (X, None), (X,), {"a": (X,)}, {1: X}):
+        np.testing.assert_array_equal(called_natively(f, tree), X * 2)
+        assert f.lower().in_tree == jax.tree.structure(((tree,), {}))
+
+
+def test_dicts_in_any_order():
+    f = pyiree.jit(lambda t: t["a"] - t["b"])
+    called_natively(f, {"a": X, "b": Y})
+    np.testing.assert_array_equal(f({"b": Y, "a": X}), X - Y)
+    assert went_native(f)
+
+
+def test_keys_that_run_code_go_to_python():
+    class Key(str):
+        __slots__ = ()
+
+        def __eq__(self, other):
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    f = pyiree.jit(lambda t: t["a"] - t["b"])
+    called_natively(f, {"a": X, "b": Y})
+    np.testing.assert_array_equal(f({Key("a"): X, "b": Y}), X - Y)
+    assert not went_native(f)
+
+
+def test_custom_nodes_stay_in_python():
+    class Point(tuple):
+        __slots__ = ()
+
+    jax.tree_util.register_pytree_node(Point, lambda p: (tuple(p), None), lambda _, children: Point(children))
+    f = pyiree.jit(lambda p: Point((p[1], p[0])))
+    for _ in range(3):
+        result = f(Point((X, Y)))
+        assert type(result) is Point
+        np.testing.assert_array_equal(result[0], Y)
+    g = pyiree.jit(lambda x: Point((x, x + 1)))  # a result of such a node comes from the native entry
+    assert type(called_natively(g, X)) is Point
+
+
+def test_static_arguments():
+    f = pyiree.jit(lambda x, op, n: x * n if op == "mul" else x + n, static_argnums=(1,), static_argnames="n")
+    np.testing.assert_array_equal(called_natively(f, X, "mul", n=3), X * 3)
+    np.testing.assert_array_equal(called_natively(f, X, "".join(["ad", "d"]), n=3), X + 3)
+    np.testing.assert_array_equal(f(X, "".join(["mu", "l"]), n=3), X * 3)
+    assert went_native(f)
+    assert f(X.astype(np.int32), "add", n=True).dtype == np.int32
+    np.testing.assert_array_equal(called_natively(f, X, "add", n=1.5), X + 1.5)
+    np.testing.assert_array_equal(f(X, "add", n=3), X + 3)
+
+
+def test_settings_of_jax_are_part_of_the_signature():
+    f = pyiree.jit(lambda n: n * 2)
+    assert called_natively(f, 1.5).dtype == np.float32
+    with jax.enable_x64(True):
+        assert f(1.5).dtype == np.float64
+        assert called_natively(f, 1.5).dtype == np.float64
+    assert f(1.5).dtype == np.float32
+    assert went_native(f)
+    seen = []
+    g = pyiree.jit(lambda x: seen.append(1) or x + 1)
+    called_natively(g, X)
+    with jax.disable_jit():
+        g(X)
+    assert len(seen) == 2
+
+
+def test_under_a_transformation_the_function_is_inlined():
+    f = pyiree.jit(lambda x, y: x * y)
+    called_natively(f, X, Y)
+    np.testing.assert_array_equal(jax.grad(lambda x: f(x, Y).sum())(jnp.asarray(X)), Y)
+    assert "mul" in str(jax.make_jaxpr(lambda z: f(X, Y) + z)(1.0))
+    np.testing.assert_array_equal(f(X, Y), X * Y)
+    assert went_native(f)
+
+
+def test_tracers_of_other_threads_do_not_matter():
+    f = pyiree.jit(lambda x: x + 1)
+    called_natively(f, X)
+    found = []
+
+    def traced(x):
+        thread = threading.Thread(target=lambda: found.append(f(X)))
+        thread.start()
+        thread.join()
+        return x
+
+    jax.jit(traced)(1.0)
+    np.testing.assert_array_equal(found[0], X + 1)
+
+
+def test_device_arrays():
+    f = pyiree.jit(lambda x, y: {"sum": x + y, "first": x})
+    x, y = pyiree.device_put((X, Y))
+    result = called_natively(f, x, y)
+    assert {type(leaf) for leaf in result.values()} == {pyiree.Array}
+    np.testing.assert_array_equal(result["sum"], X + Y)
+    assert result["sum"].shape == (3, 4)
+    assert result["sum"].dtype == np.float32
+    assert result["sum"].block_until_ready().is_ready()
+    np.testing.assert_array_equal(f(result["sum"], result["first"])["sum"], X + X + Y)
+    assert went_native(f)
+    assert type(called_natively(f, x, Y)["sum"]) is pyiree.Array
+    x.delete()
+    with pytest.raises(RuntimeError, match="deleted"):
+        f(x, y)
+    fresh = weakref.ref(result["sum"])
+    del result
+    assert fresh() is None
+
+
+def test_donated_device_arrays_are_deleted():
+    f = pyiree.jit(lambda x, y: x + y, donate_argnums=0)
+    y = pyiree.device_put(Y)
+    for _ in range(3):
+        x = pyiree.device_put(X)
+        np.testing.assert_array_equal(f(x, y), X + Y)
+        assert x.is_deleted()
+        assert not y.is_deleted()
+    assert went_native(f)
+    with pytest.raises(RuntimeError, match="deleted"):
+        f(x, y)
+
+
+def test_closed_over_arrays_are_arguments():
+    large = np.arange(4096, dtype=np.float32)
+    np.testing.assert_array_equal(called_natively(pyiree.jit(lambda x: x + large), 2.0), large + 2)
+
+
+def test_results_are_the_callers_own():
+    f = pyiree.jit(lambda x: (x, x))
+    first, second = called_natively(f, X)
+    first += 1
+    np.testing.assert_array_equal(second, X)
+    again = f(X)[0]
+    np.testing.assert_array_equal(again, X)
+    assert first.flags.writeable
+    assert first.ctypes.data % 64 == 0
+
+
+def test_results_outlive_the_function():
+    f = pyiree.jit(lambda x: x + 1)
+    result = called_natively(f, X)
+    gone = weakref.ref(f)
+    del f
+    gc.collect()
+    assert gone() is None
+    np.testing.assert_array_equal(result, X + 1)
+
+
+def test_a_cleared_function_starts_anew():
+    f = pyiree.jit(lambda x: x + 1)
+    called_natively(f, X)
+    f.clear_cache()
+    assert not went_native(f)
+    assert f._cache_size() == 0
+    np.testing.assert_array_equal(called_natively(f, X), X + 1)
+
+
+def test_an_object_without_init_is_an_error():
+    with pytest.raises(SystemError):
+        type(pyiree.jit(lambda x: x)).__new__(type(pyiree.jit(lambda x: x)))(X)
+
+
+def live_blocks() -> int:
+    """Blocks of the pool that somebody has."""
+    return read_word(memory_pool() + POOL_LIVE_BLOCKS)
+
+
+def test_a_million_calls_leave_nothing_behind():
+    f = pyiree.jit(lambda x, y, n, t: (x + y * n, {"a": t["a"][0], "n": None}))
+    arguments = (X, Y, 2.5, {"a": [X]})
+    objects = [X, Y, X.dtype, arguments[2], arguments[3], arguments[3]["a"], None, tuple, f]
+    called_natively(f, *arguments)
+    gc.collect()
+    before, blocks, memory = [sys.getrefcount(item) for item in objects], live_blocks(), sys.getallocatedblocks()
+    for _ in range(1_000_000):
+        f(*arguments)
+    gc.collect()
+    after = [sys.getrefcount(item) for item in objects]
+    assert after[:6] == before[:6]
+    assert all(abs(now - count) < 100 for now, count in zip(after[6:], before[6:]))
+    assert live_blocks() == blocks
+    assert sys.getallocatedblocks() - memory < 1000
+
+
+def test_failures_leave_nothing_behind():
+    f = pyiree.jit(lambda x, n: x + n)
+    device = pyiree.device_put(X)
+    called_natively(f, X.astype(np.int32), 1)
+    called_natively(f, device, 1)
+    whole, dead, huge = X.astype(np.int32), pyiree.device_put(X), 2**40
+    dead.delete()
+    objects = [X, whole, device, dead, huge]
+    gc.collect()
+    before, blocks = [sys.getrefcount(item) for item in objects], live_blocks()
+    tracemalloc.start()
+    for _ in range(2000):
+        for args in ((whole, huge), (device, huge), (dead, 1)):
+            with pytest.raises((OverflowError, RuntimeError)):
+                f(*args)
+    del args
+    gc.collect()
+    held = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert [sys.getrefcount(item) for item in objects] == before
+    assert live_blocks() == blocks
+    assert held < 500_000
+
+
+def test_many_threads_call_one_function():
+    f = pyiree.jit(lambda x, n, t: [x * n, t["a"]])
+    arrays = [np.full(16, k, np.float32) for k in range(16)]
+    called_natively(f, arrays[0], 1.0, {"a": arrays[0]})
+    wrong = []
+
+    def work(k):
+        device = pyiree.device_put(arrays[k])
+        for n in range(10_000):
+            product, passed = f(arrays[k], float(n), {"a": arrays[k]})
+            if product[3] != k * n or passed[5] != k:
+                wrong.append((k, n))
+            if n % 100 == 0:
+                result = f(device, float(n), {"a": device})[0]
+                if type(result) is not pyiree.Array or np.asarray(result)[7] != k * n:
+                    wrong.append((k, n))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(16)]
+    counts = [sys.getrefcount(array) for array in arrays]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert [sys.getrefcount(array) for array in arrays] == counts
+
+
+def test_threads_meet_new_signatures_and_cleared_caches():
+    f = pyiree.jit(lambda x: x + 1)
+    wrong = []
+
+    def work(k):
+        for n in range(300):
+            array = np.full(1 + (n + k) % 5, k, np.float32)
+            if n % 100 == 50 and k == 0:
+                f.clear_cache()
+            if not (f(array) == k + 1).all():
+                wrong.append((k, n))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_programs_of_any_length():
+    """Short ones have a plan and run without the interpreter, those that last give the GIL up."""
+    g = pyiree.jit(lambda x: jax.lax.fori_loop(0, 50, lambda i, c: jnp.tanh(c @ x), x))
+    x = np.eye(64, dtype=np.float32)
+    np.testing.assert_allclose(called_natively(g, x), jax.jit(g.__wrapped__)(x), rtol=1e-5)
+    tree = {f"k{k}": np.full(3, k, np.float32) for k in range(200)}
+    add = pyiree.jit(lambda t: jax.tree.map(lambda a: a + 1, t))
+    for _ in range(70):
+        result = called_natively(add, tree)
+    assert all((result[f"k{k}"] == k + 1).all() for k in range(200))
