@@ -74,3 +74,14 @@ def test_results_without_elements_beside_others():
         return rows, jnp.zeros((4, 0, 3))[rows] + 1, x[:, :0].sum(1), x.at[:, 2:2].set(x[:, :0])
 
     same_as_jax(function, np.arange(32, dtype=np.float32).reshape(4, 8))
+
+
+def test_loops_nested_sixteen_deep():
+    """What is known of the order of work in each loop is worked out once, not once for every way into it."""
+
+    def nested(depth):
+        if depth == 0:
+            return lambda i, c: (jnp.sin(c[0]) + i, c[1])
+        return lambda i, c: (lax.fori_loop(0, c[1], nested(depth - 1), c)[0] * 0.5 + i, c[1])
+
+    same_as_jax(lambda x, n: lax.fori_loop(0, 3, nested(15), (x, n))[0], RAMP, np.int32(1), rtol=1e-6)

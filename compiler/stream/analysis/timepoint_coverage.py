@@ -10,6 +10,8 @@ is issued later comes after it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pyiree.compiler.dialects import scf
 from pyiree.compiler.ir.core import Block, BlockArgument, OpResult, Value
 from pyiree.compiler.stream import ops
@@ -17,99 +19,123 @@ from pyiree.compiler.stream.types import TimepointType
 
 
 class TimepointCoverage:
-    """The order of the timepoints of a host function. It is computed on demand, and not again after changes."""
+    """The order of the timepoints of a host function. It is computed on demand, and not again after changes.
+
+    What a timepoint covers is a set of bits, one for each timepoint that was met. The sets are the least that fulfil
+    every op's rule: they grow, sweep by sweep over all that a timepoint depends on, until nothing changes.
+    """
 
     def __init__(self) -> None:
-        #: What is known, by timepoint and by the loops whose iterations are being looked at meanwhile.
-        self._cover: dict[tuple[Value, tuple[Block, ...]], frozenset[Value]] = {}
-        #: Blocks of loops whose iterations are being looked at: their arguments stand for themselves meanwhile.
-        self._open: tuple[Block, ...] = ()
-        #: For the arguments of a block that a loop repeats, what they cover, by the loops open around it.
-        self._loops: dict[tuple[Block, tuple[Block, ...]], dict[Value, frozenset[Value]]] = {}
+        self._bits: dict[Value, int] = {}
+        self._cover: dict[Value, int] = {}
+        #: Of the timepoints that were met those inside a block, at any depth.
+        self._inside: dict[Block, int] = {}
 
     def covers(self, timepoint: Value | None, other: Value) -> bool:
         """Whether `other` has been reached, in all iterations so far, when `timepoint` is."""
-        return timepoint is not None and other in self.cover(timepoint)
+        if timepoint is None:
+            return False
+        if timepoint not in self._cover:
+            self._solve(timepoint)
+        return bool(self._cover[timepoint] & self._bits.get(other, 0))
 
-    def cover(self, timepoint: Value) -> frozenset[Value]:
-        """All timepoints that a timepoint covers, itself among them."""
-        key = (timepoint, self._open)
-        found = self._cover.get(key)
-        if found is None:
-            found = self._cover[key] = frozenset(self._compute(timepoint))
-        return found
-
-    def _compute(self, timepoint: Value) -> set[Value]:
-        found = {timepoint}
-        if isinstance(timepoint, BlockArgument):
-            if timepoint.block not in self._open:
-                found.update(self._carried(timepoint))
-            return found
-        assert isinstance(timepoint, OpResult)
-        op = timepoint.op
-        if isinstance(op, scf.ForOp):
-            found.update(self._after_for(op, timepoint.index))
-        elif isinstance(op, scf.WhileOp):
-            found.update(self.cover(op.condition.args[timepoint.index]))
-        elif isinstance(op, scf.IfOp | scf.IndexSwitchOp):
-            found.update(self._after_branches(op, timepoint.index))
-        else:
-            for before in awaited_timepoints(op):
-                found.update(self.cover(before))
-        return found
-
-    def _carried(self, argument: BlockArgument) -> frozenset[Value]:
-        """What the argument of a loop's block covers."""
-        loop, block = argument.block.parent_op, argument.block
-        if isinstance(loop, scf.ForOp) and block is loop.body_block:
-            carried = list(zip(block.arguments[1:], loop.init_args, loop.yielded))
-        elif isinstance(loop, scf.WhileOp) and block is loop.after_block:
-            return self.cover(loop.condition.args[argument.index])
-        elif isinstance(loop, scf.WhileOp):
-            carried = list(zip(block.arguments, loop.inits, loop.after_block.terminator.operands))
-        else:
-            return frozenset()
-        key = (block, self._open)
-        if key not in self._loops:
-            self._loops[key] = self._iterations(block, [entry for entry in carried if is_timepoint(entry[0])])
-        return self._loops[key][argument]
-
-    def _iterations(
-        self, block: Block, carried: list[tuple[Value, Value, Value]]
-    ) -> dict[Value, frozenset[Value]]:
-        """For each timepoint that a loop carries (argument, initial value, next value) what it covers."""
-        outer, self._open = self._open, (*self._open, block)
-        found = {argument: set(self.cover(handed_on)) for argument, _, handed_on in carried}
-        self._open = outer
-        initial = {argument: init for argument, init, _ in carried}
+    def _solve(self, timepoint: Value) -> None:
+        rules = self._rules(timepoint)
         changed = True
         while changed:
             changed = False
-            for cover in found.values():
-                before = len(cover)
-                for other in [o for o in cover if o in found and o in found[o]]:
-                    cover |= found[other]
-                    cover |= self.cover(initial[other])
-                changed = changed or len(cover) != before
-        return {argument: frozenset(c) if argument in c else frozenset() for argument, c in found.items()}
+            for value, rule in rules:
+                before = self._cover[value]
+                after = before | rule()
+                if after != before:
+                    self._cover[value] = after
+                    changed = True
 
-    def _after_for(self, op: scf.ForOp, index: int) -> frozenset[Value]:
-        argument = op.iter_args[index]
-        if argument in self.cover(op.yielded[index]):
-            return self.cover(op.yielded[index]) | self.cover(op.init_args[index])
-        return self.cover(op.yielded[index]) & self.cover(op.init_args[index])
+    def _rules(self, timepoint: Value) -> list[tuple[Value, Callable[[], int]]]:
+        """How all that a timepoint depends on, and is not known yet, follows from the rest; the first ones first."""
+        made: list[tuple[Value, Callable[[], int]]] = []
+        pending: list[tuple[Value, Callable[[], int] | None]] = [(timepoint, None)]
+        while pending:
+            value, rule = pending.pop()
+            if rule is not None:
+                made.append((value, rule))
+            elif value not in self._cover:
+                self._meet(value)
+                rule, sources = self._rule(value)
+                pending.append((value, rule))
+                pending.extend((source, None) for source in sources)
+        return made
 
-    def _after_branches(self, op: scf.IfOp | scf.IndexSwitchOp, index: int) -> set[Value]:
+    def _meet(self, value: Value) -> None:
+        self._cover[value] = self._bits[value] = bit = 1 << len(self._bits)
+        block: Block | None = value.block  # type: ignore[attr-defined]
+        while block is not None:
+            self._inside[block] = self._inside.get(block, 0) | bit
+            parent = block.parent_op
+            block = None if parent is None else parent.block
+
+    def _rule(self, value: Value) -> tuple[Callable[[], int], list[Value]]:
+        """What a timepoint covers besides itself, as a function of what its sources cover, and the sources."""
+        if isinstance(value, BlockArgument):
+            return self._carried(value)
+        assert isinstance(value, OpResult)
+        op, cover = value.op, self._cover
+        if isinstance(op, scf.ForOp):
+            argument, init, handed_on = op.iter_args[value.index], op.init_args[value.index], op.yielded[value.index]
+
+            def after() -> int:
+                if cover[handed_on] & self._bits[argument]:
+                    return cover[handed_on] | cover[init]
+                return cover[handed_on] & cover[init]
+
+            return after, [argument, init, handed_on]
+        if isinstance(op, scf.WhileOp):
+            return self._union([op.condition.args[value.index]])
+        if isinstance(op, scf.IfOp | scf.IndexSwitchOp):
+            return self._branches(op, value.index)
+        return self._union(awaited_timepoints(op))
+
+    def _union(self, sources: list[Value]) -> tuple[Callable[[], int], list[Value]]:
+        cover = self._cover
+
+        def all_of_them() -> int:
+            found = 0
+            for source in sources:
+                found |= cover[source]
+            return found
+
+        return all_of_them, sources
+
+    def _carried(self, argument: BlockArgument) -> tuple[Callable[[], int], list[Value]]:
+        """The argument of a loop's block: iterations are a chain if the next value covers this one."""
+        loop, block = argument.block.parent_op, argument.block
+        if isinstance(loop, scf.ForOp) and block is loop.body_block:
+            init, handed_on = loop.init_args[argument.index - 1], loop.yielded[argument.index - 1]
+        elif isinstance(loop, scf.WhileOp) and block is loop.after_block:
+            return self._union([loop.condition.args[argument.index]])
+        elif isinstance(loop, scf.WhileOp):
+            init, handed_on = loop.inits[argument.index], loop.after_block.terminator.operands[argument.index]
+        else:
+            return self._union([])
+        cover = self._cover
+
+        def so_far() -> int:
+            return cover[handed_on] | cover[init] if cover[handed_on] & self._bits[argument] else 0
+
+        return so_far, [init, handed_on]
+
+    def _branches(self, op: scf.IfOp | scf.IndexSwitchOp, index: int) -> tuple[Callable[[], int], list[Value]]:
         """What every branch covers, and of its own work what each does."""
-        covers = [
-            (region.entry, self.cover(region.entry.terminator.operands[index]))
-            for region in op.regions
-            if not region.is_empty
-        ]
-        found = set(covers[0][1]).intersection(*[cover for _, cover in covers])
-        for block, cover in covers:
-            found.update([t for t in cover if _is_inside(t, block)])
-        return found
+        ends = [(r.entry, r.entry.terminator.operands[index]) for r in op.regions if not r.is_empty]
+
+        def found() -> int:
+            common, own = -1, 0
+            for block, end in ends:
+                common &= self._cover[end]
+                own |= self._cover[end] & self._inside.get(block, 0)
+            return common | own
+
+        return found, [end for _, end in ends]
 
 
 def awaited_timepoints(op: object) -> list[Value]:
@@ -118,16 +144,6 @@ def awaited_timepoints(op: object) -> list[Value]:
         return list(op.await_timepoints)
     before = getattr(op, "await_timepoint", None)
     return [] if before is None else [before]
-
-
-def _is_inside(value: Value, block: Block) -> bool:
-    at = value.block  # type: ignore[attr-defined]
-    while at is not None:
-        if at is block:
-            return True
-        parent = at.parent_op
-        at = None if parent is None else parent.block
-    return False
 
 
 def is_timepoint(value: Value) -> bool:
