@@ -42,7 +42,7 @@ def _wrap(func: FuncOp) -> None:
         if not isinstance(argument.type, TensorType):
             continue
         tensor, encoding = argument.type, _encoding(argument.type, func.argument_attributes(i))
-        outer = block.insert_argument(i, view, argument.location)
+        outer = block.replace_argument(i, view, argument.location)
         dims = [
             builder.insert(BufferViewDimOp(outer, d)).result
             for d, size in enumerate(tensor.shape)
@@ -52,7 +52,6 @@ def _wrap(func: FuncOp) -> None:
             TensorImportOp(outer, dims, target_encoding=encoding, name_=f"input{i}", target=tensor)
         )
         argument.replace_all_uses_with(inner.target)
-        block.erase_argument(i + 1)
     for end in list(func.walk_type(ReturnOp)):
         end.operands = [_export(end, i, value, func) for i, value in enumerate(end.operands)]
     old = func.function_type

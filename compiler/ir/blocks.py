@@ -149,6 +149,11 @@ class Block:
         self._number_arguments()
         return argument
 
+    def replace_argument(self, index: int, type: Type, location: Location = UNKNOWN) -> BlockArgument:
+        """Puts a new argument where another one is, which keeps its uses but belongs to no block any more."""
+        argument = self.arguments[index] = BlockArgument(type, self, index, location)
+        return argument
+
     def erase_argument(self, index: int) -> None:
         """Removes an argument that has no uses."""
         if self.arguments[index]._uses:

@@ -107,8 +107,13 @@ class Operation:
         self._operands = tuple(operands)
 
     def _exchange(self, old: Value, new: Value) -> None:
-        self._operands = tuple([new if operand is old else operand for operand in self._operands])
-        new._uses[self] = new._uses.get(self, 0) + old._uses.pop(self)
+        count = old._uses.pop(self)
+        operands, at = list(self._operands), -1
+        for _ in range(count):
+            at = operands.index(old, at + 1)
+            operands[at] = new
+        self._operands = tuple(operands)
+        new._uses[self] = new._uses.get(self, 0) + count
 
     def set_successors(self, successors: Iterable[Block]) -> None:
         """Replaces all successors."""

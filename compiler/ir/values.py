@@ -46,7 +46,13 @@ class Value:
     @property
     def uses(self) -> list[Use]:
         """Every operand slot that reads it."""
-        return [Use(op, i) for op in self._uses for i, operand in enumerate(op._operands) if operand is self]
+        found = []
+        for op, count in self._uses.items():
+            at = -1
+            for _ in range(count):
+                at = op._operands.index(self, at + 1)
+                found.append(Use(op, at))
+        return found
 
     @property
     def has_uses(self) -> bool:

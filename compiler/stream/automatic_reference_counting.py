@@ -71,8 +71,7 @@ def _last_times(uses: ResourceUses, block: Block) -> list[Value]:
         if not outer:
             return []
         found[outer[0]] = around
-    ordered = sorted(found, key=_Position(found))
-    return [t for t in ordered if not any(t is not other and coverage.covers(other, t) for other in ordered)]
+    return coverage.last_of(sorted(found, key=_Position(found)))
 
 
 class _Position:

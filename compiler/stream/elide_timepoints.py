@@ -105,7 +105,7 @@ def _simplify_join(op: ops.TimepointJoinOp) -> None:
             pending.extend(reversed(time.defining_op.await_timepoints))
         elif not _is_immediate(time):
             times[time] = None
-    needed = [t for t in times if not any(o is not t and coverage.covers(o, t) for o in times)]
+    needed = coverage.last_of(list(times))
     if len(needed) > 1:
         op.await_timepoints = needed
         return

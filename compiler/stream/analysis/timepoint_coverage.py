@@ -39,6 +39,14 @@ class TimepointCoverage:
             self._solve(timepoint)
         return bool(self._cover[timepoint] & self._bits.get(other, 0))
 
+    def last_of(self, times: list[Value]) -> list[Value]:
+        """Those of some timepoints that no other one of them covers."""
+        covered = 0
+        for time in times:
+            self.covers(time, time)
+            covered |= self._cover[time] & ~self._bits[time]
+        return [time for time in times if not covered & self._bits[time]]
+
     def _solve(self, timepoint: Value) -> None:
         rules = self._rules(timepoint)
         changed = True
