@@ -26,6 +26,8 @@ class _Printer:
     def _buffer_declaration(self, buffer: Buffer) -> str:
         if buffer.space == "local":
             return f"%{buffer.name}: local {buffer.elem} at {buffer.byte_offset}"
+        if buffer.data is not None:
+            return f"%{buffer.name}: table of {len(buffer.data)} bytes, {buffer.elem}"
         access = "readwrite" if buffer.writable else "readonly"
         offset = buffer.byte_offset
         where = "" if offset == 0 else f" at {offset if isinstance(offset, int) else '?'}"

@@ -19,6 +19,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
 
 SMALL_FLOATS = (
     "f8E5M2", "f8E4M3", "f8E3M4", "f8E4M3FN", "f8E5M2FNUZ", "f8E4M3FNUZ", "f8E4M3B11FNUZ", "f8E8M0FNU", "f6E2M3FN",
@@ -94,18 +98,21 @@ class Value:
 
 
 class Buffer:
-    """Memory that a kernel reads or writes: a binding of the dispatch, or workgroup local memory.
+    """Memory that a kernel reads or writes: a binding of the dispatch, workgroup local memory, or a table.
 
     For a binding `number` is its place in the dispatch and `byte_offset` (an int or a scalar Value) where the
-    data begins; for local memory `byte_offset` is its place there.
+    data begins; for local memory `byte_offset` is its place there. A table has its bytes in `data`.
     """
 
-    __slots__ = ("byte_offset", "elem", "name", "number", "space", "writable")
+    __slots__ = ("byte_offset", "data", "elem", "name", "number", "space", "writable")
 
-    def __init__(self, name: str, elem: str, space: str, number: int, byte_offset, writable: bool):
+    def __init__(
+        self, name: str, elem: str, space: str, number: int, byte_offset, writable: bool, data: bytes | None = None
+    ):
         self.name, self.elem, self.space, self.number = name, elem, space, number
         self.byte_offset = byte_offset
         self.writable = writable
+        self.data = data
 
 
 class Op:
@@ -492,6 +499,14 @@ class KernelBuilder:
             raise MemoryError(f"kernel {self.name} wants more than {MAX_LOCAL_BYTES} bytes of local memory")
         buffer = Buffer(name, elem, "local", -1, self.local_bytes, True)
         self.local_bytes += size
+        self.buffers.append(buffer)
+        return buffer
+
+    def table(self, name: str, elem: str, values: np.ndarray) -> Buffer:
+        """Numbers in read-only memory of the kernel."""
+        number = sum(buffer.space == "table" for buffer in self.buffers)
+        data = values.astype({"f32": "<f4", "f64": "<f8"}[elem]).tobytes()
+        buffer = Buffer(f"{name}{number}", elem, "table", number, 0, False, data)
         self.buffers.append(buffer)
         return buffer
 

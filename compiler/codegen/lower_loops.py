@@ -53,6 +53,8 @@ class _Lowering:
         if found is None:
             if buffer.space == "local":
                 base = self.kernel.local_memory()
+            elif buffer.data is not None:
+                base = self.kernel.table(buffer.name, buffer.data)
             else:
                 base = self.kernel.binding(buffer.number, self._binding_attributes(buffer.number))
             offset = buffer.byte_offset

@@ -39,8 +39,16 @@ def load_at(scope: LaneScope, buffer: Buffer, index: Index, mask: Value | None) 
 
 
 def load_pair_at(scope: LaneScope, buffer: Buffer, index: Index, mask: Value | None) -> tuple[Value, Value]:
-    """What lies at `index` and after it, in every lane."""
-    after = indexing.add(index, indexing.constant(1), scope.builder)
+    """What lies at `index` and after it, in every lane: neighbours are loaded as whole vectors."""
+    builder, lanes = scope.builder, scope.lanes
+    if lanes > 1 and mask is None and scope.mask is None:
+        where = scope.resolve(index)
+        first = _first_of_pairs(where, lanes)
+        if first is not None:
+            low, high = (builder.load(buffer, where.base, first + k * lanes, lanes) for k in (0, 1))
+            parts = [builder.shuffle(low, high, range(k, 2 * lanes, 2)) for k in (0, 1)]
+            return parts[0], parts[1]
+    after = indexing.add(index, indexing.constant(1), builder)
     return load_at(scope, buffer, index, mask), load_at(scope, buffer, after, mask)
 
 
@@ -118,17 +126,21 @@ def store_pair_at(scope: LaneScope, buffer: Buffer, index: Index, first: Value, 
     """Stores `first` at an index and `second` after it, in every lane: neighbours are stored as whole vectors."""
     builder, lanes = scope.builder, scope.lanes
     where = scope.resolve(index)
-    after = indexing.add(index, indexing.constant(1), builder)
-    pattern = where.pattern
-    side_by_side = (
-        where.vector is None and pattern is not None and pattern == tuple(range(pattern[0], pattern[0] + 2 * lanes, 2))
-    )
-    if scope.on_paper or scope.mask is not None or not side_by_side:
+    place = _first_of_pairs(where, lanes)
+    if scope.on_paper or scope.mask is not None or place is None:
+        after = indexing.add(index, indexing.constant(1), builder)
         store_at(scope, buffer, index, first)
         store_at(scope, buffer, after, second)
         return
     first, second = builder.splat(first, lanes), builder.splat(second, lanes)
     for start in (0, lanes // 2):
         picks = [lane for k in range(start, start + lanes // 2) for lane in (k, lanes + k)]
-        offset = where.offset + pattern[0] + 2 * start
-        builder.store(builder.shuffle(first, second, picks), buffer, where.base, offset)
+        builder.store(builder.shuffle(first, second, picks), buffer, where.base, place + 2 * start)
+
+
+def _first_of_pairs(where: Resolved, lanes: int) -> int | None:
+    """The constant part of the address of neighbouring pairs, one a lane; None where they lie otherwise."""
+    pattern = where.pattern
+    if where.vector is None and pattern is not None and pattern == tuple(range(pattern[0], pattern[0] + 2 * lanes, 2)):
+        return where.offset + pattern[0]
+    return None

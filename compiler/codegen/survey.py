@@ -59,7 +59,7 @@ class SurveyScope(LaneScope):
         self.bind(sym, Lanes(value))
 
     def touch(self, buffer: Buffer, index: Index, store: bool) -> None:
-        if buffer.space == "local":
+        if buffer.space != "binding":
             return
         coefficients, opaque = {}, set()
         for term, coefficient in index.terms.items():

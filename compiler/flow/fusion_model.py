@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from pyiree.compiler.dialects.fourier import is_transform
 from pyiree.compiler.dialects.hal import TensorImportOp
 from pyiree.compiler.dialects.iree_linalg_ext import ScanOp, ScatterOp, SortOp, TopkOp
 from pyiree.compiler.dialects.linalg_interface import LinalgOp
@@ -136,6 +137,12 @@ class FusionGroup:
             rows = element_count([d for i, d in enumerate(shape) if i != root.dimension])
             for value in values:
                 self._note(value, Read(at, _plain(at), 1.0 if rows >= FEW_ROWS else _BY_FEW), root)
+
+        elif is_transform(root):
+            # Each place is read once, for all frequencies.
+            value = root.inputs[0]
+            at = tuple([self._new_dim(size) for size in _sizes_of(value)])
+            self._note(value, Read(at, _plain(at)), root)
 
     def covers(self, indices: Indices, dims: frozenset[int]) -> bool:
         """Whether indices are these dims, each once."""

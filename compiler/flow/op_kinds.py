@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from pyiree.compiler.dialects.arith import ConstantOp
+from pyiree.compiler.dialects.fourier import is_transform
 from pyiree.compiler.dialects.linalg import GenericOp
 from pyiree.compiler.dialects.linalg_interface import LinalgOp
 from pyiree.compiler.ir.core import Operation, Value
@@ -45,7 +46,7 @@ USUAL_EXTENT = 256
 
 _FREE = frozenset({
     "linalg.yield", "linalg.index", "arith.constant", "arith.extf", "arith.extsi", "arith.extui", "arith.trunci",
-    "arith.bitcast", "arith.index_cast",
+    "arith.bitcast", "arith.index_cast", "complex.create", "complex.im", "complex.re",
 })  # fmt: skip
 _COSTS = {
     "arith.divf": 4.0, "math.sqrt": 5.0, "math.rsqrt": 9.0, "math.absf": 1.0, "math.ceil": 1.0, "math.floor": 1.0,
@@ -57,6 +58,8 @@ _COSTS = {
 def kind_of(op: Operation) -> str | None:
     """How an op computes its results, or None for what is no tensor computation."""
     if isinstance(op, LinalgOp):
+        if is_transform(op):
+            return WHOLE
         if all(kind == "parallel" for kind in op.iterators()):
             return ELEMENTWISE
         return CONTRACTION if is_contraction(op) else REDUCTION

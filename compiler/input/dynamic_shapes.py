@@ -111,6 +111,7 @@ SHAPE_RULES.update(
         "stablehlo.dynamic_reshape": _named_by(1),
         "stablehlo.dynamic_slice": None,
         "stablehlo.dynamic_update_slice": _shape_of_first,
+        "stablehlo.fft": _shape_of_first,
         "stablehlo.gather": _gathered,
         "stablehlo.get_dimension_size": None,
         "stablehlo.optimization_barrier": _shape_of_first,

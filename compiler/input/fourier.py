@@ -1,56 +1,35 @@
-"""`stablehlo.fft` as small dense transforms: matrix products on the real and imaginary parts.
+"""`stablehlo.fft` as transforms that one kernel does at a time.
 
-Enters: a transform over the last one to three dimensions. Leaves: for each dimension, of length n = n₁·n₂, products
-with the n₁×n₁ and n₂×n₂ transform matrices and a multiplication by the twiddle factors between (Cooley and Tukey's
-step), repeated while factors are long. A long prime is one dense product. Real transforms take a zero imaginary part
-and give the first half of the spectrum; inverse real ones restore the other half by symmetry first.
+Enters: a transform over the last one to three dimensions. Leaves: for each dimension one generic that is marked as a
+transform (`dialects/fourier`), or several: a length too long for a kernel is n1 * n2, with twiddle factors between
+the transforms of either length (Cooley and Tukey's step); one with long prime factors is a convolution with a chirp
+(Bluestein's), by transforms of a smooth length. A real signal of even length is taken for a complex one of half the
+length, whose spectrum is then taken apart; an inverse one goes the same way back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from pyiree.compiler.dialects.fourier import ATTRIBUTE, LONGEST_BYTES, is_smooth, transform_attribute
 from pyiree.compiler.input.complex_scalars import Parts
-from pyiree.compiler.input.contractions import dot_general
 from pyiree.compiler.input.converter import Converter, converts
 from pyiree.compiler.input.elements import COMPLEX, Element, element
+from pyiree.compiler.input.emitter import PARALLEL, REDUCTION, projection
 from pyiree.compiler.input.import_mlir import Shaped
 from pyiree.compiler.input.jaxlib_mlir import dialect_attribute
-from pyiree.compiler.input.shapes import broadcast, concatenate, extract_slice, reshape, reverse
-from pyiree.compiler.input.values import Lazy, Tensor, Uniform
-from pyiree.compiler.ir.attributes import FloatAttr
+from pyiree.compiler.input.shapes import broadcast, collapse, concatenate, expand, extract_slice, reverse
+from pyiree.compiler.input.values import Lazy, Tensor, View
 from pyiree.compiler.ir.core import Value
 from pyiree.compiler.ir.dense import DenseElementsAttr
-from pyiree.compiler.ir.types import TensorType
+from pyiree.compiler.ir.roots_of_unity import roots
+from pyiree.compiler.ir.types import i32, index
 
-#: The longest transform that is one dense product, if it can be split at all.
-_DENSE = 64
-
-
-@dataclass
-class Signal:
-    """Real and imaginary parts; `im` is None where it is zero."""
-
-    re: Lazy
-    im: Lazy | None
-
-    @property
-    def shape(self) -> tuple:
-        """The shape of each part."""
-        return self.re.shaped.shape
-
-
-def _shaped(shape: Sequence[int], kind: Element) -> Shaped:
-    return Shaped(tuple(shape), kind, TensorType(shape, kind.type))
-
-
-def _constant(c: Converter, values: np.ndarray, kind: Element) -> Lazy:
-    dtype = np.float32 if kind.type.width == 32 else np.float64
-    shaped = _shaped(values.shape, kind)
-    return Tensor(shaped, c.emitter.constant(DenseElementsAttr(shaped.type, values.astype(dtype))))
+#: Tables of more factors than this are written as products of two.
+_LARGE_TABLE = 1 << 14
 
 
 @converts("stablehlo.fft")
@@ -58,192 +37,304 @@ def _fft(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     (operand,) = operands
     result = c.result_shaped(op)
     if 0 in result.shape:
-        return [Tensor(result, c.emitter.empty(result.type))]
+        return [Tensor(result, c.emitter.empty(result.type, result.sizes))]
     kind = dialect_attribute(op, "fft_type", "FftTypeAttr").value
     lengths = list(op.attributes["fft_length"])
-    inverse = kind in ("IFFT", "IRFFT")
-    source = operand.shaped
-    part = element(str(getattr(source.element.type, "element_type", source.element.type)))
-    signal = _parts(c, operand, part)
-    rank = len(source.shape)
+    rank = len(operand.shaped.shape)
     axes = list(range(rank - len(lengths), rank))
+    source = operand.shaped.element
+    transforms = _Transforms(c, source if source.kind == COMPLEX else element(f"complex<{source.spelling}>"))
+    signal = operand
     if kind == "RFFT":
-        signal = _transform(c, signal, axes[-1], inverse, part)
-        signal = _sliced(c, signal, axes[-1], lengths[-1] // 2 + 1)
-        axes = axes[:-1]
+        signal = transforms.of_real(signal, axes.pop())
+    sign, last = (1, axes[-1]) if kind in ("IFFT", "IRFFT") else (-1, None)
     for axis in axes[:-1] if kind == "IRFFT" else axes:
-        signal = _transform(c, signal, axis, inverse, part)
+        length = signal.shaped.shape[axis]
+        signal = transforms.along(signal, axis, sign, 1.0 / length if sign > 0 else 1.0)
     if kind == "IRFFT":
-        signal = _transform(c, _mirrored(c, signal, axes[-1], lengths[-1], part), axes[-1], inverse, part)
-        return [signal.re]
-    if signal.im is None:
-        raise ValueError("a transform of a real signal is complex")
-    return [c.map(result, [signal.re, signal.im], lambda scalars: [Parts(c, *scalars).value()])]
+        signal = transforms.to_real(signal, last, lengths[-1])
+    return [signal]
 
 
-def _parts(c: Converter, operand: Lazy, part: Element) -> Signal:
-    if operand.shaped.element.kind != COMPLEX:
-        return Signal(operand, None)
-    shaped = _shaped(operand.shaped.shape, part)
-    re = c.map(shaped, [operand], lambda scalars: [c.emitter.cast("complex.re", scalars[0], part.type)])
-    im = c.map(shaped, [operand], lambda scalars: [c.emitter.cast("complex.im", scalars[0], part.type)])
-    return Signal(re, im)
+class _Transforms:
+    """Writes transforms of one complex element."""
+
+    def __init__(self, c: Converter, kind: Element) -> None:
+        self.c, self.kind = c, kind
+        self.part = element(str(kind.type.element_type))
+        self.bytes = kind.type.element_type.width // 4
+
+    # -- complex signals
+
+    def along(self, signal: Lazy, axis: int, sign: int, scale: float, swapped: bool = False) -> Lazy:
+        """The transform along one dimension; `swapped` with that dimension behind the one before it."""
+        length = signal.shaped.shape[axis]
+        if length == 1:
+            done = self._map(signal.shaped.shape, [signal], lambda x: [x * scale if scale != 1.0 else x])
+        elif not is_smooth(length):
+            done = self._by_convolution(signal, axis, sign, scale)
+        elif length * self.bytes > LONGEST_BYTES:
+            done = self._in_two_steps(signal, axis, sign, scale)
+        else:
+            return self._transform(signal, axis, sign, scale, swapped)
+        return self._with_swapped_dims(done, axis) if swapped else done
+
+    def _with_swapped_dims(self, signal: Lazy, axis: int) -> Lazy:
+        shape = list(signal.shaped.shape)
+        order = list(range(len(shape)))
+        order[axis - 1], order[axis] = axis, axis - 1
+        return broadcast(self.c, signal, Shaped.of([shape[d] for d in order], self.kind), order)
+
+    def _transform(self, signal: Lazy, axis: int, sign: int, scale: float, swapped: bool) -> Lazy:
+        """A generic that sums elements times roots of unity, and is marked as what it is."""
+        c, emitter = self.c, self.c.emitter
+        shape = list(signal.shaped.shape)
+        rank, length = len(shape), shape[axis]
+        # Loops: the rows, then frequencies, then places.
+        others = [d for d in range(rank) if d != axis]
+        loops = [rank if d == axis else others.index(d) for d in range(rank)]
+        if not isinstance(signal, Tensor | View):
+            signal = Tensor(signal.shaped, c.tensor(signal))
+        inputs, _ = c.read_operands([signal], rank + 1, loops)
+        along = [rank - 1 if d == axis else loops[d] for d in range(rank)]
+        if swapped:
+            along[axis - 1], along[axis] = along[axis], along[axis - 1]
+            shape[axis - 1], shape[axis] = shape[axis], shape[axis - 1]
+        shaped = Shaped.of(shape, self.kind)
+        start = c.fill(emitter.zero(self.kind.type), shaped.type, shaped.sizes)
+
+        def body(arguments: list[Value]) -> list[Value]:
+            x, total = arguments
+            number = emitter.binary("arith.muli", emitter.linalg_index(rank - 1), emitter.linalg_index(rank))
+            number = emitter.binary("arith.remui", number, emitter.integer(length, index))
+            number = emitter.cast("arith.index_cast", number, i32)
+            angle = emitter.cast("arith.sitofp", number, self.part.type)
+            angle = emitter.binary("arith.mulf", angle, emitter.float(sign * 2 * math.pi / length, self.part.type))
+            factor = Parts(c, emitter.unary("math.cos", angle), emitter.unary("math.sin", angle))
+            term = self._parts(x) * factor
+            if scale != 1.0:
+                term = self._scaled(term, scale)
+            return [(Parts.of(c, total) + term).value()]
+
+        iterators = [PARALLEL] * rank + [REDUCTION]
+        op = emitter.generic(inputs, [(start, projection(rank + 1, tuple(along)))], iterators, body)
+        op.attributes[ATTRIBUTE] = transform_attribute(sign, scale)
+        return Tensor(shaped, op.results[0])
+
+    def _in_two_steps(self, signal: Lazy, axis: int, sign: int, scale: float) -> Lazy:
+        """Places are n2 * a + b; transforms over a, twiddle factors, transforms over b: frequencies k1 + n1 * k2."""
+        length = signal.shaped.shape[axis]
+        first = min((d for d in range(1, length + 1) if length % d == 0), key=lambda d: abs(math.log(d * d / length)))
+        second = length // first
+        signal = self._split(signal, axis, first, second)
+        signal = self.along(signal, axis, sign, 1.0)
+        signal = self._twiddled(signal, axis, sign)
+        return self._merged(self.along(signal, axis + 1, sign, scale, swapped=True), axis)
+
+    def _twiddled(self, signal: Lazy, axis: int, sign: int) -> Lazy:
+        """The product with roots of unity, by the numbers along a dimension and the next."""
+        shape = signal.shaped.shape
+        first, second = shape[axis], shape[axis + 1]
+        if first * second <= _LARGE_TABLE:
+            factors = roots(sign * np.outer(np.arange(first), np.arange(second)), first * second)
+            return self._times(signal, [(factors, (axis, axis + 1))])
+        inner = min((d for d in range(1, first + 1) if first % d == 0), key=lambda d: abs(math.log(d * d / first)))
+        split = self._split(signal, axis, first // inner, inner)
+        numbers = np.arange(second)
+        low = roots(sign * np.outer(np.arange(inner), numbers), first * second)
+        high = roots(sign * np.outer(np.arange(first // inner) * inner, numbers), first * second)
+        return self._merged(self._times(split, [(high, (axis, axis + 2)), (low, (axis + 1, axis + 2))]), axis)
+
+    def _by_convolution(self, signal: Lazy, axis: int, sign: int, scale: float) -> Lazy:
+        """2 * j * k is j² + k² - (k - j)²: chirps before and behind, and a convolution with one."""
+        shape = list(signal.shaped.shape)
+        length = shape[axis]
+        longer = _smooth_length(2 * length - 1)
+        squares = np.array([j * j % (2 * length) for j in range(length)])
+        chirp = roots(sign * squares, 2 * length)
+        signal = self._times(signal, [(chirp, (axis,))])
+        rest = Shaped.of([*shape[:axis], longer - length, *shape[axis + 1 :]], self.kind)
+        zeros = Tensor(rest, self.c.fill(self.c.emitter.zero(self.kind.type), rest.type, rest.sizes))
+        signal = self.along(self._joined([signal, zeros], axis), axis, -1, 1.0)
+        response = np.zeros(longer, np.clongdouble)
+        backwards = roots(-sign * squares, 2 * length)
+        response[:length] = backwards[:, 0] + 1j * backwards[:, 1].astype(np.longdouble)
+        response[longer - length + 1 :] = response[1:length][::-1]
+        spectrum = np.fft.fft(response) / longer
+        signal = self._times(signal, [(np.stack([spectrum.real, spectrum.imag], -1), (axis,))])
+        signal = self.along(signal, axis, 1, 1.0)
+        return self._times(self._part(signal, axis, 0, length), [(chirp * scale, (axis,))])
+
+    # -- real signals
+
+    def of_real(self, signal: Lazy, axis: int) -> Lazy:
+        """The first half of the spectrum of a real signal, the last dimension."""
+        length = signal.shaped.shape[axis]
+        if length % 2 or length == 2:
+            return self._part(self.along(signal, axis, -1, 1.0), axis, 0, length // 2 + 1)
+        c, half = self.c, length // 2
+        packed = list(signal.shaped.shape)
+        packed[axis] = half
+        pairs = [self._part(signal, axis, k, half, 2) for k in (0, 1)]
+        joined = c.map(Shaped.of(packed, self.kind), pairs, lambda scalars: [Parts(c, *scalars).value()])
+        spectrum = self.along(joined, axis, -1, 1.0)
+        # What even places give is even, what odd ones give odd, once the last place is followed by the first.
+        around = self._joined([spectrum, self._part(spectrum, axis, 0, 1)], axis)
+        backwards = self._reversed(around, axis)
+        factors = roots(-np.arange(half + 1), length)
+        turn = self._constant(factors, (axis,), around.shaped.shape)
+
+        def take_apart(x: Parts, y: Parts, factor: Parts) -> list[Parts]:
+            y = self._conjugate(y)
+            odd = (x - y) * factor
+            # Times -i.
+            return [self._scaled((x + y) + Parts(c, odd.im, self._negated(odd.re)), 0.5)]
+
+        return self._map(around.shaped.shape, [around, backwards, turn], take_apart)
+
+    def to_real(self, spectrum: Lazy, axis: int, length: int) -> Lazy:
+        """The real signal of which `spectrum` is the first half, the last dimension."""
+        c = self.c
+        shape = list(spectrum.shaped.shape)
+        if length % 2 or length == 2:
+            whole = self._mirrored(spectrum, axis, length)
+            signal = self.along(whole, axis, 1, 1.0 / length)
+            result = Shaped.of(signal.shaped.shape, self.part)
+            return c.map(result, [signal], lambda scalars: [self._parts(scalars[0]).re])
+        half = length // 2
+        forwards = self._part(spectrum, axis, 0, half)
+        backwards = self._reversed(self._part(spectrum, axis, 1, half), axis)
+        turn = self._constant(roots(np.arange(half), length), (axis,), forwards.shaped.shape)
+
+        def join(x: Parts, y: Parts, factor: Parts) -> list[Parts]:
+            is_end = c.emitter.is_zero(c.emitter.linalg_index(axis))
+            x, y = self._without_imaginary(x, is_end), self._conjugate(self._without_imaginary(y, is_end))
+            odd = (x - y) * factor
+            # Times i.
+            return [self._scaled((x + y) + Parts(c, self._negated(odd.im), odd.re), 0.5)]
+
+        joined = self._map(forwards.shaped.shape, [forwards, backwards, turn], join)
+        signal = self.along(joined, axis, 1, 1.0 / half)
+        shape[axis] = half
+        pairs = Shaped.of([*shape, 2], self.kind)
+        twice = broadcast(c, signal, pairs, list(range(len(shape))))
+
+        def part(scalars: list[Value]) -> list[Value]:
+            x = self._parts(scalars[0])
+            return [c.emitter.select(c.emitter.is_zero(c.emitter.linalg_index(len(shape))), x.re, x.im)]
+
+        return self._merged(c.map(Shaped.of([*shape, 2], self.part), [twice], part), axis)
+
+    def _mirrored(self, spectrum: Lazy, axis: int, length: int) -> Lazy:
+        """The whole spectrum of a real signal from its first half: the rest is the conjugate, backwards."""
+        c = self.c
+
+        def without_ends(x: Parts) -> list[Parts]:
+            place = c.emitter.linalg_index(axis)
+            x = self._without_imaginary(x, c.emitter.is_zero(place))
+            if length == 2:
+                x = self._without_imaginary(x, c.emitter.cmpi("eq", place, c.emitter.integer(1, index)))
+            return [x]
+
+        first = self._map(spectrum.shaped.shape, [spectrum], without_ends)
+        rest = length - spectrum.shaped.shape[axis]
+        if rest == 0:
+            return first
+        tail = self._reversed(self._part(spectrum, axis, 1, rest), axis)
+        tail = self._map(tail.shaped.shape, [tail], lambda x: [self._conjugate(x)])
+        return self._joined([first, tail], axis)
+
+    # -- elements
+
+    def _parts(self, x: Value) -> Parts:
+        """The parts of a scalar, which may be real."""
+        if x.type is self.part.type:
+            return Parts(self.c, x, self.c.emitter.zero(x.type))
+        return Parts.of(self.c, x)
+
+    def _scaled(self, x: Parts, number: float) -> Parts:
+        factor = self.c.emitter.float(number, self.part.type)
+        return Parts(self.c, *[self.c.emitter.binary("arith.mulf", part, factor) for part in (x.re, x.im)])
+
+    def _negated(self, x: Value) -> Value:
+        return self.c.emitter.unary("arith.negf", x)
+
+    def _conjugate(self, x: Parts) -> Parts:
+        return Parts(self.c, x.re, self._negated(x.im))
+
+    def _without_imaginary(self, x: Parts, condition: Value) -> Parts:
+        return Parts(self.c, x.re, self.c.emitter.select(condition, self.c.emitter.zero(x.im.type), x.im))
+
+    def _map(self, shape: Sequence[Any], operands: Sequence[Lazy], compute: Callable[..., list[Parts]]) -> Lazy:
+        """A complex tensor, element by element."""
+        return self.c.map(
+            Shaped.of(shape, self.kind),
+            operands,
+            lambda scalars: [x.value() for x in compute(*map(self._parts, scalars))],
+        )
+
+    def _times(self, signal: Lazy, tables: Sequence[tuple[np.ndarray, tuple[int, ...]]]) -> Lazy:
+        """The product with constants, each along some dimensions."""
+        shape = signal.shaped.shape
+        factors = [self._constant(values, dims, shape) for values, dims in tables]
+
+        def multiply(x: Parts, *others: Parts) -> list[Parts]:
+            factor = others[0]
+            for other in others[1:]:
+                factor = factor * other
+            return [x * factor]
+
+        return self._map(shape, [signal, *factors], multiply)
+
+    def _constant(self, values: np.ndarray, dims: Sequence[int], shape: Sequence[Any]) -> Lazy:
+        """Complex numbers, given as pairs, that run along some dimensions of a shape."""
+        dtype = np.complex64 if self.part.type.width == 32 else np.complex128
+        numbers = (values[..., 0] + 1j * values[..., 1]).astype(dtype)
+        shaped = Shaped.of(numbers.shape, self.kind)
+        table = Tensor(shaped, self.c.emitter.constant(DenseElementsAttr(shaped.type, numbers)))
+        return broadcast(self.c, table, Shaped.of(shape, self.kind), list(dims))
+
+    # -- shapes
+
+    def _split(self, signal: Lazy, axis: int, first: int, second: int) -> Lazy:
+        shape = list(signal.shaped.shape)
+        groups = [[d] if d < axis else [axis, axis + 1] if d == axis else [d + 1] for d in range(len(shape))]
+        shape[axis : axis + 1] = [first, second]
+        shaped = Shaped.of(shape, signal.shaped.element)
+        return Tensor(shaped, expand(self.c, self.c.tensor(signal), shape, groups))
+
+    def _merged(self, signal: Lazy, axis: int) -> Lazy:
+        """A dimension and the next as one."""
+        shape = list(signal.shaped.shape)
+        groups = [[d] if d < axis else [axis, axis + 1] if d == axis else [d + 1] for d in range(len(shape) - 1)]
+        shape[axis : axis + 2] = [shape[axis] * shape[axis + 1]]
+        shaped = Shaped.of(shape, signal.shaped.element)
+        return Tensor(shaped, collapse(self.c, self.c.tensor(signal), shape, groups))
+
+    def _part(self, signal: Lazy, axis: int, first: int, count: int, step: int = 1) -> Lazy:
+        """`count` places of a dimension from one on."""
+        shape = list(signal.shaped.shape)
+        if step == 1 and count == shape[axis]:
+            return signal
+        starts, strides = [0] * len(shape), [1] * len(shape)
+        starts[axis], strides[axis], shape[axis] = first, step, count
+        value = extract_slice(self.c, self.c.tensor(signal), starts, shape, strides)
+        return Tensor(Shaped.of(shape, signal.shaped.element), value)
+
+    def _reversed(self, signal: Lazy, axis: int) -> Lazy:
+        return Tensor(signal.shaped, reverse(self.c, self.c.tensor(signal), [axis]))
+
+    def _joined(self, signals: Sequence[Lazy], axis: int) -> Lazy:
+        shape = list(signals[0].shaped.shape)
+        shape[axis] = sum(signal.shaped.shape[axis] for signal in signals)
+        shaped = Shaped.of(shape, signals[0].shaped.element)
+        return Tensor(shaped, concatenate(self.c, [self.c.tensor(s) for s in signals], axis, shaped.type))
 
 
-def _each(c: Converter, signal: Signal, function: Any) -> Signal:
-    return Signal(function(signal.re), None if signal.im is None else function(signal.im))
-
-
-def _transposed(c: Converter, lazy: Lazy, order: Sequence[int]) -> Lazy:
-    shape = [lazy.shaped.shape[d] for d in order]
-    return broadcast(c, lazy, _shaped(shape, lazy.shaped.element), [list(order).index(d) for d in range(len(order))])
-
-
-def _reshaped(c: Converter, lazy: Lazy, shape: Sequence[int]) -> Lazy:
-    return Tensor(_shaped(shape, lazy.shaped.element), reshape(c, c.tensor(lazy), shape))
-
-
-def _sliced(c: Converter, signal: Signal, axis: int, count: int) -> Signal:
-    def cut(lazy: Lazy) -> Lazy:
-        shape = list(lazy.shaped.shape)
-        shape[axis] = count
-        value = extract_slice(c, c.tensor(lazy), [0] * len(shape), shape, [1] * len(shape))
-        return Tensor(_shaped(shape, lazy.shaped.element), value)
-
-    return _each(c, signal, cut)
-
-
-def _mirrored(c: Converter, signal: Signal, axis: int, length: int, part: Element) -> Signal:
-    """The whole spectrum of a real signal from its first half: the rest is the conjugate, backwards."""
-    half = signal.shape[axis]
-    rest = length - half
-    if signal.im is None:
-        raise ValueError("a spectrum is complex")
-
-    def complete(lazy: Lazy, negate: bool) -> Lazy:
-        if rest <= 0:
-            return lazy
-        value = c.tensor(lazy)
-        shape = list(lazy.shaped.shape)
-        starts = [0] * len(shape)
-        shape[axis] = rest
-        # Place half + i is the conjugate of place length - half - i, so the last one mirrors place 1.
-        starts[axis] = 1
-        tail: Value = reverse(c, extract_slice(c, value, starts, shape, [1] * len(shape)), [axis])
-        if negate:
-            shaped = _shaped(shape, part)
-            tail = c.tensor(
-                c.map(shaped, [Tensor(shaped, tail)], lambda scalars: [c.emitter.unary("arith.negf", scalars[0])])
-            )
-        whole = list(lazy.shaped.shape)
-        whole[axis] = length
-        shaped = _shaped(whole, part)
-        return Tensor(shaped, concatenate(c, [value, tail], axis, shaped.type))
-
-    re = complete(signal.re, False)
-    return Signal(re, complete(_without_ends(c, signal.im, axis, length, part), True))
-
-
-def _without_ends(c: Converter, im: Lazy, axis: int, length: int, part: Element) -> Lazy:
-    """The imaginary part with its places 0 and n/2 zero: a real signal has nothing there."""
-    size = im.shaped.shape[axis]
-    mask = np.ones(size)
-    mask[0] = 0.0
-    if length % 2 == 0 and size == length // 2 + 1:
-        mask[-1] = 0.0
-    factors = broadcast(c, _constant(c, mask, part), im.shaped, [axis])
-    zero = Uniform(im.shaped, FloatAttr(0.0, part.type))
-
-    def choose(scalars: list[Value]) -> list[Value]:
-        value, factor, nothing = scalars
-        return [c.emitter.select(c.emitter.cmpf("oeq", factor, nothing), nothing, value)]
-
-    return c.map(im.shaped, [im, factors, zero], choose)
-
-
-def _factor(length: int) -> int:
-    """A factor at most `_DENSE` and as near to the square root as there is; 1 if there is none."""
-    root = int(length**0.5)
-    found = [f for f in range(2, min(length - 1, _DENSE) + 1) if length % f == 0]
-    return min(found, key=lambda f: abs(f - root)) if found else 1
-
-
-def _transform(c: Converter, signal: Signal, axis: int, inverse: bool, part: Element) -> Signal:
-    """The transform along one dimension, the inverse one divided by its length."""
-    rank = len(signal.shape)
-    length = signal.shape[axis]
-    if length == 1:
-        return Signal(signal.re, signal.im or Uniform(signal.re.shaped, FloatAttr(0.0, part.type)))
-    order = [d for d in range(rank) if d != axis] + [axis]
-    last = _each(c, signal, lambda lazy: _transposed(c, lazy, order))
-    scale = 1.0 / length if inverse else 1.0
-    done = _along_last(c, last, 1.0 if inverse else -1.0, scale, part)
-    back = [order.index(d) for d in range(rank)]
-    return _each(c, done, lambda lazy: _transposed(c, lazy, back))
-
-
-def _along_last(c: Converter, signal: Signal, sign: float, scale: float, part: Element) -> Signal:
-    shape = signal.shape
-    length = shape[-1]
-    first = _factor(length) if length > _DENSE else 1
-    if first == 1:
-        return _dense(c, signal, sign, scale, part)
-    second = length // first
-    lead = list(shape[:-1])
-    # x[second·a + b], a < first, b < second: transform over a, twiddle, transform over b;
-    # frequency k₁ + first·k₂ comes out at (k₁, k₂) and is put in order by a transposition.
-    rows = _each(c, signal, lambda lazy: _reshaped(c, lazy, [*lead, first, second]))
-    n = len(lead)
-    swap = [*range(n), n + 1, n]
-    by_b = _each(c, rows, lambda lazy: _transposed(c, lazy, swap))
-    inner = _along_last(c, by_b, sign, scale, part)
-    angles = 2.0 * np.pi * np.outer(np.arange(second), np.arange(first)) / length
-    twiddled = _times(c, inner, np.cos(angles), sign * np.sin(angles), part)
-    by_k = _each(c, twiddled, lambda lazy: _transposed(c, lazy, swap))
-    outer = _along_last(c, by_k, sign, 1.0, part)
-    ordered = _each(c, outer, lambda lazy: _transposed(c, lazy, swap))
-    return _each(c, ordered, lambda lazy: _reshaped(c, lazy, shape))
-
-
-def _times(c: Converter, signal: Signal, cosine: np.ndarray, sine: np.ndarray, part: Element) -> Signal:
-    """The product with a constant of the last two dimensions."""
-    rank = len(signal.shape)
-    factors = [
-        broadcast(c, _constant(c, values, part), signal.re.shaped, [rank - 2, rank - 1]) for values in (cosine, sine)
-    ]
-    if signal.im is None:
-        raise ValueError("a transformed signal is complex")
-
-    def multiply(scalars: list[Value]) -> list[Value]:
-        re, im, co, si = scalars
-        product = Parts(c, re, im) * Parts(c, co, si)
-        return [product.re, product.im]
-
-    shaped = _shaped(signal.shape, part)
-    re, im = c.map_many([shaped, shaped], [signal.re, signal.im, *factors], multiply)
-    return Signal(re, im)
-
-
-def _dense(c: Converter, signal: Signal, sign: float, scale: float, part: Element) -> Signal:
-    """One product with the matrix of the transform."""
-    length = signal.shape[-1]
-    # The products of places and frequencies are reduced first, so that large angles lose nothing.
-    turns = np.outer(np.arange(length), np.arange(length)) % length
-    angles = 2.0 * np.pi * turns / length
-    cosine = _constant(c, scale * np.cos(angles), part)
-    sine = _constant(c, scale * sign * np.sin(angles), part)
-    result = _shaped(signal.shape, part)
-    last = len(signal.shape) - 1
-
-    def product(x: Lazy, matrix: Lazy) -> Lazy:
-        return dot_general(c, x, matrix, [], [], [last], [0], result)
-
-    if signal.im is None:
-        return Signal(product(signal.re, cosine), product(signal.re, sine))
-
-    def combine(name: str, x: Lazy, y: Lazy) -> Lazy:
-        return c.map(result, [x, y], lambda scalars: [c.emitter.binary(name, *scalars)])
-
-    re = combine("arith.subf", product(signal.re, cosine), product(signal.im, sine))
-    im = combine("arith.addf", product(signal.re, sine), product(signal.im, cosine))
-    return Signal(re, im)
+def _smooth_length(least: int) -> int:
+    """The shortest length from `least` on that has no prime factors but 2, 3 and 5, few of the latter."""
+    candidates = []
+    for odd in (1, 3, 5, 9, 15, 25, 27):
+        power = max(0, math.ceil(math.log2(least / odd)))
+        candidates.append(odd << power)
+    return min(n for n in candidates if n >= least)

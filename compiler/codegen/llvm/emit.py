@@ -15,6 +15,8 @@ from .values import PTR, VOID, Value, const
 
 _PLAIN = frozenset(range(0x20, 0x7F)) - {0x22, 0x5C}
 _ESCAPED = [chr(b) if b in _PLAIN else f"\\{b:02X}" for b in range(256)]
+#: Longer data is no text that anyone reads, and is written in hexadecimal, which takes less time.
+_LONG_BYTES = 256
 
 
 class Module:
@@ -71,7 +73,8 @@ class Module:
         return Value(f"@{name}", PTR)
 
     def constant_bytes(self, name: str, data: bytes, align: int = 64) -> Value:
-        return self.constant(name, f"[{len(data)} x i8]", 'c"' + "".join([_ESCAPED[b] for b in data]) + '"', align)
+        text = "".join([_ESCAPED[b] for b in data]) if len(data) <= _LONG_BYTES else "\\" + data.hex("\\")
+        return self.constant(name, f"[{len(data)} x i8]", f'c"{text}"', align)
 
     def constant_array(self, name: str, ty: str, values: Iterable, align: int = 64) -> Value:
         """An array of numbers of one scalar type."""

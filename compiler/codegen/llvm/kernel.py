@@ -98,6 +98,10 @@ class Kernel:
         """The workgroup's scratch memory, of the size that the entry point declares."""
         return self._ask("local_memory", PTR, lambda: self._field("workgroup", WORKGROUP_STATE, "local_memory"))
 
+    def table(self, name: str, data: bytes) -> Value:
+        """Bytes in read-only memory beside the code."""
+        return self._module.constant_bytes(f"table.{name}", data)
+
     @property
     def binding_count(self) -> int:
         """One more than the highest binding that was asked for."""

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...dialects.fourier import is_transform
 from ..dispatch import DispatchGraph
 from ..plan import Plan
 from ..structured import is_structured, structured
 from ..target import Target
-from . import contraction, elementwise, pointwise_loop, reduction, scan, scatter, sort, topk
+from . import contraction, elementwise, fourier, pointwise_loop, reduction, scan, scatter, sort, topk
 
 Strategy = Callable[[DispatchGraph, Target], Plan]
 
@@ -30,6 +31,8 @@ def select_strategy(graph: DispatchGraph) -> Strategy:
     for op in graph.ops:
         if op.name in _ROOTS:
             return _ROOTS[op.name]
+        if is_transform(op):
+            return fourier.build
     views = [structured(op) for op in graph.ops if is_structured(op)]
     reductions = [view for view in views if view.reductions]
     if any(contraction.is_product(view) for view in reductions):
