@@ -1,8 +1,9 @@
-"""Native calls of bound programs: addresses of arguments in, new NumPy arrays out, with one VM invocation in between.
+"""Native calls of bound programs: addresses of arguments in, memory of results out, one VM invocation in between.
 
-Enters: a program's table, and an instance in whose side records the arguments stand. Leaves: a new array for each
-result, over 64-byte aligned pooled memory, which returns to the pool when the array dies. Runs with the GIL held, and
-gives it up for calls that last. A program that has a plan and is small runs without the interpreter.
+Enters: a program's table, and an instance in whose side records the arguments stand. Leaves: for each result a new
+NumPy array, or the capsule alone that holds its memory: 64-byte aligned, of the pool, to which it returns when the
+capsule dies. Runs with the GIL held, and gives it up for calls that last. A program that has a plan and is small runs
+without the interpreter.
 
 Arguments are not copied: the call's views borrow the caller's memory. A borrowed buffer that the module still
 holds afterwards is moved to memory of its own, and a result that shares memory with anything else is copied.
@@ -10,22 +11,20 @@ holds afterwards is moved to memory of its own, and a result that shares memory 
 
 from pyiree.runtime import entry_layout as entry
 from pyiree.runtime.hal import layout as hal
-from pyiree.runtime.hal.allocator import pool_allocate, pool_free, size_class
+from pyiree.runtime.hal.allocator import block_tag, free_tagged, pool_allocate, pool_free, size_class
 from pyiree.runtime.hal.buffer import (
     buffer_keep,
-    hal_buffer_allocate,
     hal_buffer_wrap,
     hal_view_create,
     view_data,
 )
-from pyiree.runtime.launch import plan_roots, plan_sources, release_plan, run_plan
+from pyiree.runtime.launch import free_plan, give_plan_instances, plan_blocks, plan_sources, run_plan
 from pyiree.runtime.native import layout
 from pyiree.runtime.native.intrinsics import (
+    I32,
     VOID,
-    atomic_exchange,
     atomic_load,
     calloc,
-    compare_and_swap,
     extern,
     free,
     indirect_call,
@@ -48,6 +47,8 @@ _py_incref = extern("Py_IncRef", 1, VOID)
 _vectorcall = extern("PyObject_Vectorcall", 4)
 _capsule_new = extern("PyCapsule_New", 3)
 _capsule_pointer = extern("PyCapsule_GetPointer", 2)
+_capsule_context = extern("PyCapsule_GetContext", 1)
+_capsule_set_context = extern("PyCapsule_SetContext", 2, I32)
 _long = extern("PyLong_FromLongLong", 1)
 _save_thread = extern("PyEval_SaveThread", 0)
 _restore_thread = extern("PyEval_RestoreThread", 1, VOID)
@@ -55,7 +56,8 @@ _no_memory = extern("PyErr_NoMemory", 0)
 _new_from_descr = indirect_call(9)
 _call_words = stack_bytes(32)
 _idle_word = stack_bytes(8)
-_capsule_free_address = symbol_address("result_capsule_free")
+_root_capsule_free_address = symbol_address("root_capsule_free")
+_block_capsule_free_address = symbol_address("block_capsule_free")
 
 _DRAIN_SLICE = 1000000
 _EVERYTHING = 0x7E  # memory types: visible to and local to both host and device
@@ -63,9 +65,15 @@ _ANY_USAGE = 0x1F0F0F0F
 
 
 @native("void(int64)")
-def result_capsule_free(capsule):
-    """A result array is dead: its memory goes back."""
-    release(_capsule_pointer(capsule, 0))
+def root_capsule_free(capsule):
+    """A result is dead whose memory lies in a buffer."""
+    release(_capsule_context(capsule))
+
+
+@native("void(int64)")
+def block_capsule_free(capsule):
+    """A result is dead that has a block of its own."""
+    free_tagged(_capsule_pointer(capsule, 0), _capsule_context(capsule))
 
 
 @native("int64(int64,int64,int64)")
@@ -80,11 +88,15 @@ def _call_python(function, first, second):
     return result
 
 
-# ------------------------------------------------------------------ instances
+# ------------------------------------------------------------------ instances: taken and given with the GIL held
 
 
 @native("void(int64,int64)")
 def _free_instance(table, instance):
+    if load_i64(table + entry.TABLE_PLAN) != 0 and load_i64(instance + entry.CALL_BYTES) == load_i64(
+        table + entry.TABLE_INSTANCE_BYTES
+    ):
+        give_plan_instances(table, instance)
     for k in range(load_i64(table + entry.TABLE_ARGUMENT_COUNT)):
         release(load_i64(instance + entry.CALL_WORDS + 8 * k))
     free(instance)
@@ -96,12 +108,12 @@ def take_instance(table):
     size = load_i64(table + entry.TABLE_INSTANCE_BYTES)
     for k in range(entry.INSTANCE_SLOTS):
         slot = table + entry.TABLE_INSTANCES + 8 * k
-        if load_i64(slot) != 0:
-            instance = atomic_exchange(slot, 0)
-            if instance != 0:
-                if load_i64(instance + entry.CALL_BYTES) == size:
-                    return instance
-                _free_instance(table, instance)  # made before the program had a plan
+        instance = load_i64(slot)
+        if instance != 0:
+            store_i64(slot, 0)
+            if load_i64(instance + entry.CALL_BYTES) == size:
+                return instance
+            _free_instance(table, instance)  # made before the program had a plan
     instance = calloc(1, size)
     if instance != 0:
         store_i64(instance + entry.CALL_BYTES, size)
@@ -124,7 +136,9 @@ def result_side(table, instance):
 def give_instance(table, instance):
     """Puts an instance back whose call is over."""
     for k in range(entry.INSTANCE_SLOTS):
-        if compare_and_swap(table + entry.TABLE_INSTANCES + 8 * k, 0, instance):
+        slot = table + entry.TABLE_INSTANCES + 8 * k
+        if load_i64(slot) == 0:
+            store_i64(slot, instance)
             return
     _free_instance(table, instance)
 
@@ -133,9 +147,10 @@ def give_instance(table, instance):
 def program_free_instances(table):
     """Frees the idle instances of a table that nobody calls any more."""
     for k in range(entry.INSTANCE_SLOTS):
-        instance = atomic_exchange(table + entry.TABLE_INSTANCES + 8 * k, 0)
-        if instance != 0:
-            _free_instance(table, instance)
+        slot = table + entry.TABLE_INSTANCES + 8 * k
+        if load_i64(slot) != 0:
+            _free_instance(table, load_i64(slot))
+            store_i64(slot, 0)
 
 
 @native("void(int64,int64,int64)")
@@ -242,7 +257,7 @@ def _reclaim_arguments(table, instance, after):
 
 @native("int64(int64,int64,int64)")
 def _is_exclusive(results, count, index):
-    """Whether the memory behind a result is only that result's: then the array may have it uncopied."""
+    """Whether the memory behind a result is only that result's: then the caller may have it uncopied."""
     view = load_i64(results + 8 * index)
     root = load_i64(view + hal.VIEW_BUFFER)
     if load_i64(root + hal.BUFFER_KIND) != hal.BUFFER_KIND_POOL:
@@ -262,66 +277,77 @@ def _is_exclusive(results, count, index):
     return atomic_load(root + layout.OBJECT_COUNT) == holders
 
 
-@native("int64(int64,int64,int64,int64,int64,int64)")
-def _new_array(table, value, rank, dims, root, data):
-    """A new array over a root's memory, whose reference it takes over; 0 with Python's error set."""
-    capsule = _capsule_new(root, 0, _capsule_free_address())
+@native("int64(int64,int64,int64)")
+def _capsule(data, context, destroy):
+    """A new capsule over memory, which it owns; 0 with Python's error set, and the memory the caller's."""
+    capsule = _capsule_new(data, 0, destroy)
+    if capsule != 0:
+        _capsule_set_context(capsule, context)
+    return capsule
+
+
+@native("int64(int64,int64,int64)")
+def _copied(table, data, size):
+    """A capsule over a block of its own with a copy of these bytes; 0 with Python's error set."""
+    pool = load_i64(table + entry.TABLE_POOL)
+    block = pool_allocate(pool, size)
+    if block == 0:
+        return _no_memory()
+    memcpy(block, data, size)
+    capsule = _capsule(block, block_tag(pool, size), _block_capsule_free_address())
     if capsule == 0:
-        release(root)
-        return 0
+        pool_free(pool, block, size_class(size))
+    return capsule
+
+
+@native("int64(int64,int64,int64)")
+def _memory_of_view(table, view, exclusive):
+    """A capsule over a result's memory, or over a copy of it; 0 with Python's error set."""
+    data = view_data(view)
+    if exclusive == 0:
+        return _copied(table, data, load_i64(view + hal.VIEW_LENGTH))
+    root = load_i64(view + hal.VIEW_BUFFER)
+    capsule = _capsule(data, root, _root_capsule_free_address())
+    if capsule != 0:
+        retain(root)
+    return capsule
+
+
+@native("int64(int64,int64,int64)")
+def _memory_of_plan(table, instance, index):
+    """The same for a result of a plan."""
+    plan = load_i64(table + entry.TABLE_PLAN)
+    result = load_i64(plan + entry.PLAN_RESULTS) + entry.RESULT_BYTES * index
+    source = load_i64(result + entry.RESULT_SOURCE)
+    data = load_i64(plan_sources(table, instance) + 8 * source)
+    if load_i64(result + entry.RESULT_IS_OWN) == 0:
+        data += load_i64(result + entry.RESULT_OFFSET)
+        return _copied(table, data, load_i64(result + entry.RESULT_LENGTH))
+    own = source - load_i64(table + entry.TABLE_ARGUMENT_COUNT)
+    size = load_i64(load_i64(plan + entry.PLAN_ALLOCATIONS) + 8 * own)
+    tag = block_tag(load_i64(table + entry.TABLE_POOL), size)
+    capsule = _capsule(data, tag, _block_capsule_free_address())
+    if capsule != 0:
+        store_i64(plan_blocks(table, instance) + 8 * own, 0)
+    return capsule
+
+
+@native("int64(int64,int64,int64,int64,int64)")
+def _put_array(table, index, side, rank, dims):
+    """Makes a NumPy array of the capsule in a result's side record. 0: Python's error is set, the capsule is gone."""
+    capsule = load_i64(side + entry.SIDE_OBJECT)
+    value = load_i64(table + entry.TABLE_RESULTS) + entry.VALUE_BYTES * index
     dtype = load_i64(value + entry.VALUE_DTYPE)
     _py_incref(dtype)  # the call takes it over
     ndarray, function = load_i64(table + entry.TABLE_NDARRAY), load_i64(table + entry.TABLE_NEW_ARRAY)
+    data = load_i64(capsule + entry.CAPSULE_POINTER)
     array = _new_from_descr(function, ndarray, dtype, rank, dims, 0, data, entry.FLAGS_RESULT, 0, 0)
     if array == 0:
         _py_decref(capsule)
         return 0
     store_i64(array + entry.ARRAY_BASE, capsule)
-    return array
-
-
-@native("int64(int64,int64,int64)")
-def _copied(table, data, size):
-    """A root of its own memory with a copy of these bytes; 0 with Python's error set."""
-    root = hal_buffer_allocate(load_i64(table + entry.TABLE_POOL), size, _EVERYTHING, _ANY_USAGE)
-    if root == 0:
-        return _no_memory()
-    memcpy(load_i64(root + hal.BUFFER_DATA), data, size)
-    return root
-
-
-@native("int64(int64,int64,int64,int64)")
-def _array_of_view(table, value, view, exclusive):
-    """A new array over a result's memory, or over a copy of it; 0 with Python's error set."""
-    root, data = load_i64(view + hal.VIEW_BUFFER), view_data(view)
-    if exclusive != 0:
-        retain(root)
-    else:
-        root = _copied(table, data, load_i64(view + hal.VIEW_LENGTH))
-        if root == 0:
-            return 0
-        data = load_i64(root + hal.BUFFER_DATA)
-    return _new_array(table, value, load_i64(view + hal.VIEW_RANK), view + hal.VIEW_DIMS, root, data)
-
-
-@native("int64(int64,int64,int64)")
-def _array_of_plan(table, instance, index):
-    """The same for a result of a plan."""
-    plan = load_i64(table + entry.TABLE_PLAN)
-    result = load_i64(plan + entry.PLAN_RESULTS) + entry.RESULT_BYTES * index
-    source = load_i64(result + entry.RESULT_SOURCE)
-    data = load_i64(plan_sources(table, instance) + 8 * source) + load_i64(result + entry.RESULT_OFFSET)
-    if load_i64(result + entry.RESULT_IS_OWN) != 0:
-        own = source - load_i64(table + entry.TABLE_ARGUMENT_COUNT)
-        root = load_i64(plan_roots(table, instance) + 8 * own)
-        retain(root)
-    else:
-        root = _copied(table, data, load_i64(result + entry.RESULT_LENGTH))
-        if root == 0:
-            return 0
-        data = load_i64(root + hal.BUFFER_DATA)
-    value = load_i64(table + entry.TABLE_RESULTS) + entry.VALUE_BYTES * index
-    return _new_array(table, value, load_i64(value + entry.VALUE_RANK), load_i64(value + entry.VALUE_DIMS), root, data)
+    store_i64(side + entry.SIDE_OBJECT, array)
+    return 1
 
 
 @native("int64(int64,int64,int64)")
@@ -342,46 +368,49 @@ def _check_result(table, index, view):
 
 @native("void(int64,int64)")
 def drop_results(side, count):
-    """Lets go of `count` result arrays."""
+    """Lets go of `count` results."""
     for k in range(count):
         _py_decref(load_i64(side + entry.CALL_SIDE_BYTES * k + entry.SIDE_OBJECT))
 
 
-@native("int64(int64,int64)")
-def _collect_views(table, instance):
-    """Puts the result arrays in their side records. 0: Python's error is set. The views stay the caller's."""
+@native("int64(int64,int64,int64)")
+def _check_views(table, instance, first):
+    """Looks at all results before any takes a reference: writes down which memory is a result's own. 0: an error."""
     count = load_i64(table + entry.TABLE_RESULT_COUNT)
     results = instance + entry.CALL_WORDS + 8 * load_i64(table + entry.TABLE_ARGUMENT_COUNT)
-    first = result_side(table, instance)
     for k in range(count):
         if not _check_result(table, k, load_i64(results + 8 * k)):
             return 0
-    for k in range(count):  # all before any array takes a reference of its own
+    for k in range(count):
         exclusive = 1 if _is_exclusive(results, count, k) else 0
         store_i64(first + entry.CALL_SIDE_BYTES * k + entry.SIDE_COPY, exclusive)
-    value, side = load_i64(table + entry.TABLE_RESULTS), first
-    for k in range(count):
-        array = _array_of_view(table, value, load_i64(results + 8 * k), load_i64(side + entry.SIDE_COPY))
-        if array == 0:
-            drop_results(first, k)
-            return 0
-        store_i64(side + entry.SIDE_OBJECT, array)
-        value += entry.VALUE_BYTES
-        side += entry.CALL_SIDE_BYTES
     return 1
 
 
-@native("int64(int64,int64)")
-def _collect_plan(table, instance):
-    """The same for results of a plan."""
+@native("int64(int64,int64,int64,int64)")
+def _collect(table, instance, planned, as_arrays):
+    """Puts the results in their side records. 0: Python's error is set. Views and blocks stay the caller's."""
     first = result_side(table, instance)
+    if planned == 0 and not _check_views(table, instance, first):
+        return 0
+    results = instance + entry.CALL_WORDS + 8 * load_i64(table + entry.TABLE_ARGUMENT_COUNT)
     side = first
+    value = load_i64(table + entry.TABLE_RESULTS)
     for k in range(load_i64(table + entry.TABLE_RESULT_COUNT)):
-        array = _array_of_plan(table, instance, k)
-        if array == 0:
+        if planned != 0:
+            rank, dims = load_i64(value + entry.VALUE_RANK), load_i64(value + entry.VALUE_DIMS)
+            made = _memory_of_plan(table, instance, k)
+        else:
+            view = load_i64(results + 8 * k)
+            rank, dims = load_i64(view + hal.VIEW_RANK), view + hal.VIEW_DIMS
+            made = _memory_of_view(table, view, load_i64(side + entry.SIDE_COPY))
+        store_i64(side + entry.SIDE_OBJECT, made)
+        if made != 0 and as_arrays != 0:
+            made = _put_array(table, k, side, rank, dims)
+        if made == 0:
             drop_results(first, k)
             return 0
-        store_i64(side + entry.SIDE_OBJECT, array)
+        value += entry.VALUE_BYTES
         side += entry.CALL_SIDE_BYTES
     return 1
 
@@ -419,9 +448,9 @@ def _invoke(table, instance):
     return 1
 
 
-@native("int64(int64,int64)")
-def _interpret(table, instance):
-    """A call by the interpreter: 1, and the result arrays in their side records; or 0 with Python's error set."""
+@native("int64(int64,int64,int64)")
+def _interpret(table, instance, as_arrays):
+    """A call by the interpreter: 1, and the results in their side records; or 0 with Python's error set."""
     executor = load_i64(table + entry.TABLE_EXECUTOR)
     after = load_i64(executor + task.EXECUTOR_SEQUENCE)
     done = 0
@@ -429,7 +458,7 @@ def _interpret(table, instance):
         _no_memory()
     elif _invoke(table, instance) != 0:
         results = instance + entry.CALL_WORDS + 8 * load_i64(table + entry.TABLE_ARGUMENT_COUNT)
-        done = _collect_views(table, instance)
+        done = _collect(table, instance, 0, as_arrays)
         for k in range(load_i64(table + entry.TABLE_RESULT_COUNT)):
             release(load_i64(results + 8 * k))
     else:
@@ -439,16 +468,17 @@ def _interpret(table, instance):
     return done
 
 
-@native("int64(int64,int64)")
-def call_program(table, instance):
+@native("int64(int64,int64,int64)")
+def call_program(table, instance, as_arrays):
     """A call with the arguments in the instance's side records, which it lets go of.
 
-    1: a new array stands in the side record of each result; 0: Python's error is set.
+    1: in the side record of each result stands a new NumPy array, or the capsule with its memory; 0: Python's error is
+    set.
     """
     if load_i64(table + entry.TABLE_PLAN) != 0 and run_plan(table, instance) != 0:
-        done = _collect_plan(table, instance)
-        release_plan(table, instance)
+        done = _collect(table, instance, 1, as_arrays)
+        free_plan(table, instance)
     else:
-        done = _interpret(table, instance)
+        done = _interpret(table, instance, as_arrays)
     drop_arguments(table, instance)
     return done

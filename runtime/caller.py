@@ -31,6 +31,7 @@ from pyiree.runtime.native.intrinsics import (
     load_f64,
     load_i64,
     malloc,
+    memcmp,
     memcpy,
     native,
     stack_bytes,
@@ -40,7 +41,7 @@ from pyiree.runtime.native.intrinsics import (
     store_i32,
     store_i64,
 )
-from pyiree.runtime.trees import WALK_BYTES, WALK_LEAF, WALK_OBJECT, WALK_STEP, WALK_TOKEN, build, match
+from pyiree.runtime.trees import WALK_BYTES, WALK_LEAF, WALK_OBJECT, WALK_STEP, WALK_TOKEN, build, device_memory, match
 
 _py_incref = extern("Py_IncRef", 1, VOID)
 _py_decref = extern("Py_DecRef", 1, VOID)
@@ -108,10 +109,7 @@ def _same_items(first, second):
     size = load_i64(first + entry.SEQUENCE_SIZE)
     if load_i64(second + entry.SEQUENCE_SIZE) != size:
         return 0
-    for k in range(size):
-        if load_i64(first + entry.TUPLE_ITEMS + 8 * k) != load_i64(second + entry.TUPLE_ITEMS + 8 * k):
-            return 0
-    return 1
+    return 1 if memcmp(first + entry.TUPLE_ITEMS, second + entry.TUPLE_ITEMS, 8 * size) == 0 else 0
 
 
 # ------------------------------------------------------------------ arguments
@@ -200,8 +198,8 @@ def _set_leaf(side, leaf, value):
     if kind == caller.LEAF_ARRAY:
         set_argument(side, value, load_i64(value + entry.ARRAY_DATA))
     elif kind == caller.LEAF_DEVICE:
-        array = load_i64(value + load_i64(leaf + caller.LEAF_DETAIL))
-        set_argument(side, array, load_i64(array + entry.ARRAY_DATA))
+        memory = device_memory(load_i64(leaf + caller.LEAF_DETAIL), value)
+        set_argument(side, memory, load_i64(memory + entry.ARRAY_DATA))  # the first field of both kinds
     elif kind == caller.LEAF_SCALAR:
         set_argument(side, value, value + entry.NUMBER_VALUE)
     else:
@@ -232,14 +230,14 @@ def _set_arguments(record, table, instance, leaves):
 
 
 @native("int64(int64,int64,int64,int64)")
-def _device_array(device, shape, dtype, array):
-    """A new device array over a result, whose reference it takes over; 0 with Python's error set."""
+def _device_array(device, shape, dtype, capsule):
+    """A new device array over a result's memory, whose reference it takes over; 0 with Python's error set."""
     made = _new_object(load_i64(device + caller.DEVICE_TYPE), 0)
     if made == 0:
         return 0
     _py_incref(shape)
     _py_incref(dtype)
-    store_i64(made + load_i64(device + caller.DEVICE_HOST), array)
+    store_i64(made + load_i64(device + caller.DEVICE_CAPSULE), capsule)
     store_i64(made + load_i64(device + caller.DEVICE_SHAPE), shape)
     store_i64(made + load_i64(device + caller.DEVICE_DTYPE), dtype)
     none, places = load_i64(device + caller.DEVICE_NONE), load_i64(device + caller.DEVICE_EMPTY)
@@ -251,7 +249,7 @@ def _device_array(device, shape, dtype, array):
 
 @native("int64(int64,int64,int64)")
 def _wrap_results(record, table, side):
-    """Puts arrays of the caller's kind in the place of the results. 0: Python's error is set."""
+    """Puts device arrays in the place of capsules, where the caller wants those. 0: Python's error is set."""
     if load_i64(record + caller.RECORD_RESULT_KIND) == caller.RESULT_NUMPY:
         return 1
     device, shapes = load_i64(record + caller.RECORD_DEVICE), load_i64(record + caller.RECORD_SHAPES)
@@ -312,7 +310,8 @@ def _delete_leaves(record, leaves):
 @native("int64(int64,int64,int64,int64)")
 def _run(record, table, instance, leaves):
     """The program's call, and its result; 0 with Python's error set."""
-    if not call_program(table, instance):
+    as_arrays = 1 if load_i64(record + caller.RECORD_RESULT_KIND) == caller.RESULT_NUMPY else 0
+    if not call_program(table, instance, as_arrays):
         return 0
     side = result_side(table, instance)
     result = 0

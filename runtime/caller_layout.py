@@ -54,8 +54,8 @@ TOKEN_EQUAL = 6  # a static argument: an equal object of that type, whose compar
 LEAF_KIND = 0
 LEAF_TYPE = 8  # exact type
 LEAF_DTYPE, LEAF_RANK, LEAF_DIMS = 16, 24, 32  # of arrays
-LEAF_DETAIL = 40  # of a device array: where its NumPy array is in it; of a number: the format to put it in
-LEAF_ARRAY_TYPE = 48  # NumPy's array type
+LEAF_DETAIL = 40  # of a device array: its record; of a number: the format to put it in
+LEAF_SHAPE = 48  # of a device array: the tuple
 LEAF_BYTES = 56
 
 LEAF_ARRAY = 0  # a NumPy array
@@ -69,9 +69,10 @@ FORMAT_I32, FORMAT_I64 = 1, 2
 FORMAT_F32, FORMAT_F64 = 3, 4
 FORMAT_C64, FORMAT_C128 = 5, 6
 
-# Device array's record: how to make one.
+# Device array's record: how to read and to make one.
 DEVICE_TYPE = 0
-DEVICE_HOST, DEVICE_SHAPE, DEVICE_DTYPE = 8, 16, 24  # where its fields are in it
-DEVICE_EMPTY, DEVICE_EMPTY_COUNT = 32, 40  # address of the places of the fields that hold None
-DEVICE_NONE = 48  # None
-DEVICE_BYTES = 56
+DEVICE_CAPSULE, DEVICE_HOST, DEVICE_SHAPE, DEVICE_DTYPE = 8, 16, 24, 32  # where its fields are in it
+DEVICE_EMPTY, DEVICE_EMPTY_COUNT = 40, 48  # address of the places of the fields that hold None in a new one
+DEVICE_NONE = 56  # None
+DEVICE_CAPSULE_TYPE, DEVICE_ARRAY_TYPE = 64, 72  # what the first two fields hold, if not None
+DEVICE_BYTES = 80

@@ -128,9 +128,9 @@ class Record:
     def _leaf(self, leaf: Leaf) -> list[int]:
         detail = leaf.number_format
         if leaf.kind == layout.LEAF_DEVICE:
-            detail = _field_place(DeviceArray, "_host")
+            detail = _device_record().ctypes.data
         dims = self._words(leaf.shape)
-        return [leaf.kind, id(leaf.type), id(leaf.dtype), len(leaf.shape), dims, detail, id(np.ndarray)]
+        return [leaf.kind, id(leaf.type), id(leaf.dtype), len(leaf.shape), dims, detail, id(leaf.shape)]
 
 
 _DELETE = "delete"
@@ -145,14 +145,16 @@ def _field_place(kind: type, name: str) -> int:
 
 @cache
 def _device_record() -> np.ndarray:
-    empty = [_field_place(DeviceArray, name) for name in ("_view", "_fence", "_executor")]
-    places = words_of(empty)
-    fields = [_field_place(DeviceArray, name) for name in ("_host", "shape", "dtype")]
-    record = words_of([id(DeviceArray), *fields, places.ctypes.data, len(empty), id(None)])
-    _kept.append(places)
+    empty = words_of([_field_place(DeviceArray, name) for name in _EMPTY_FIELDS])
+    fields = [_field_place(DeviceArray, name) for name in _FIELDS]
+    types = [id(type(np.zeros(1).__dlpack__())), id(np.ndarray)]
+    record = words_of([id(DeviceArray), *fields, empty.ctypes.data, len(_EMPTY_FIELDS), id(None), *types])
+    _kept.append(empty)
     return record
 
 
+_FIELDS = ("_capsule", "_host", "_shape", "_dtype")
+_EMPTY_FIELDS = ("_host", "_view", "_fence", "_executor")
 _kept: list[np.ndarray] = []
 
 
@@ -164,7 +166,7 @@ def native_calls_work() -> bool:
     probe = NativeCallable()
     probe._native = words_of([])
     device = DeviceArray.of_result(np.zeros((2, 3), np.float32))
-    fields = {name: getattr(device, name) for name in ("_host", "_view", "_fence", "_executor", "shape", "dtype")}
+    fields = {name: getattr(device, name) for name in {*_FIELDS, *_EMPTY_FIELDS}}
     return (
         read_word(id(probe) + HEADER) == id(probe._native)
         and all(read_word(id(device) + _field_place(DeviceArray, name)) == id(v) for name, v in fields.items())

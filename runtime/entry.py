@@ -108,7 +108,7 @@ def program_entry(self, arrays):
         set_argument(side, array, load_i64(array + entry.ARRAY_DATA))
         side += entry.CALL_SIDE_BYTES
     output = 0
-    if call_program(table, instance) != 0:
+    if call_program(table, instance, 1) != 0:
         output = _list_of_results(table, instance)
     give_instance(table, instance)
     return output

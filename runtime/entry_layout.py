@@ -37,9 +37,9 @@ VALUE_BYTES = 40
 CALL_OUT = 0  # the invocation, when it is not done at once
 CALL_BYTES = 8  # its size
 CALL_WORDS = 16  # then n argument views and m result views; a side record for each argument and result;
-# the plan's sources: n + a addresses; a roots of allocations, and the instances of its command buffers.
+# the plan's sources: n + a addresses; the blocks of its a allocations, and the instances of its command buffers.
 SIDE_COPY = 0  # of an argument: an aligned copy of its bytes, or 0. Of a result: 1 if it shares no memory
-SIDE_OBJECT = 8  # of an argument: what owns the bytes, referenced during the call. Of a result: the new array
+SIDE_OBJECT = 8  # of an argument: what owns the bytes, referenced during the call. Of a result: the new object
 SIDE_DATA = 16  # of an argument: address of its bytes
 SIDE_SCALAR = 24  # of an argument: 16 bytes, where a number is put
 CALL_SIDE_BYTES = 40
@@ -59,7 +59,7 @@ LAUNCH_BINDINGS, LAUNCH_BINDING_COUNT = 24, 32  # address of triples: source, of
 LAUNCH_BYTES = 40
 
 RESULT_SOURCE, RESULT_OFFSET, RESULT_LENGTH = 0, 8, 16
-RESULT_IS_OWN = 24  # 1: the memory is an allocation's, and no other result lies in its range
+RESULT_IS_OWN = 24  # 1: an allocation is this result's alone
 RESULT_BYTES = 32
 
 # CPython's objects.
@@ -68,6 +68,7 @@ OBJECT_TYPE_FIELD = HEADER - 8
 SEQUENCE_SIZE = HEADER
 TUPLE_ITEMS = HEADER + 8  # the items themselves
 LIST_ITEMS_FIELD = HEADER + 8  # their address
+CAPSULE_POINTER = HEADER
 NUMBER_VALUE = HEADER  # of float, complex and NumPy's scalars
 
 # NumPy's array object.

@@ -59,7 +59,6 @@ class Program:
         function = self._function
         words = np.zeros(entry.TABLE_BYTES // 8, np.int64)
         table = words.view(_Table)
-        address = words.ctypes.data
         arguments, keep_arguments = _value_records(self.argument_specs)
         results, keep_results = _value_records(self.result_specs)
         # Bound to parts, not to self: the program would keep itself alive through its own table.
@@ -96,7 +95,8 @@ class Program:
         table.keep = [function, slow, finish, keep_arguments, keep_results]
         slow.entry = weakref.ref(table)
         # Not at exit: another thread may still be in a call then, and the process frees all anyway.
-        weakref.finalize(table, _free_instances, words, address).atexit = False
+        # What the table refers to has to outlive it: the instances do.
+        weakref.finalize(table, _free_instances, words, table.keep).atexit = False
         return table
 
     @property
@@ -124,9 +124,9 @@ class Program:
         return f"<Program {self._function.name}: {self.argument_specs} -> {self.result_specs}>"
 
 
-def _free_instances(words: np.ndarray, address: int) -> None:
-    image().program_free_instances(address)
-    del words
+def _free_instances(words: np.ndarray, keep: list[Any]) -> None:
+    image().program_free_instances(words.ctypes.data)
+    keep.clear()
 
 
 def _value_records(specs: Sequence[Spec]) -> tuple[int, tuple[Any, ...]]:
@@ -163,14 +163,10 @@ def _plan_record(plan: LaunchPlan, arguments: int) -> tuple[int, Any]:
 
 
 def _is_own(results: Sequence[Range], index: int, arguments: int) -> bool:
-    """Whether the memory behind a result is an allocation's, and only that result's."""
+    """Whether an allocation is a result's alone."""
     own = results[index]
-    if own.source < arguments:
-        return False
-    others = [other for k, other in enumerate(results) if k != index and other.source == own.source]
-    return all(
-        own.offset + own.length <= other.offset or other.offset + other.length <= own.offset for other in others
-    )
+    alone = sum(other.source == own.source for other in results) == 1
+    return own.source >= arguments and own.offset == 0 and alone
 
 
 def words_of(values: Sequence[int]) -> np.ndarray:

@@ -33,23 +33,38 @@ WALK_BYTES = 32
 
 
 @native("int64(int64,int64)")
+def device_memory(device, value):
+    """What holds a device array's content: its NumPy array or its capsule. 0: there is none yet, or no more."""
+    array = load_i64(value + load_i64(device + caller.DEVICE_HOST))
+    if load_i64(array + entry.OBJECT_TYPE_FIELD) == load_i64(device + caller.DEVICE_ARRAY_TYPE):
+        return array
+    capsule = load_i64(value + load_i64(device + caller.DEVICE_CAPSULE))
+    if load_i64(capsule + entry.OBJECT_TYPE_FIELD) == load_i64(device + caller.DEVICE_CAPSULE_TYPE):
+        return capsule
+    return 0
+
+
+@native("int64(int64,int64)")
+def _is_device_leaf(leaf, value):
+    device = load_i64(leaf + caller.LEAF_DETAIL)
+    shape, wanted = load_i64(value + load_i64(device + caller.DEVICE_SHAPE)), load_i64(leaf + caller.LEAF_SHAPE)
+    if shape == 0 or load_i64(value + load_i64(device + caller.DEVICE_DTYPE)) != load_i64(leaf + caller.LEAF_DTYPE):
+        return 0  # a shape of 0: an instance that was never initialised
+    if shape != wanted and _equal(shape, wanted, _EQUAL) != 1:
+        return 0
+    return 1 if device_memory(device, value) != 0 else 0
+
+
+@native("int64(int64,int64)")
 def _is_leaf(leaf, value):
     """Whether an object is what a leaf's record asks for."""
     if load_i64(value + entry.OBJECT_TYPE_FIELD) != load_i64(leaf + caller.LEAF_TYPE):
         return 0
     kind = load_i64(leaf + caller.LEAF_KIND)
-    array = value
-    if kind == caller.LEAF_DEVICE:
-        array = load_i64(value + load_i64(leaf + caller.LEAF_DETAIL))
-        # None where nobody has asked for it yet, and after the array was deleted.
-        if array == 0:
-            return 0
-        if load_i64(array + entry.OBJECT_TYPE_FIELD) != load_i64(leaf + caller.LEAF_ARRAY_TYPE):
-            return 0
-    elif kind != caller.LEAF_ARRAY:
-        return 1
-    dtype, rank = load_i64(leaf + caller.LEAF_DTYPE), load_i64(leaf + caller.LEAF_RANK)
-    return 1 if is_array_of(array, dtype, rank, load_i64(leaf + caller.LEAF_DIMS)) else 0
+    if kind == caller.LEAF_ARRAY:
+        dtype, rank = load_i64(leaf + caller.LEAF_DTYPE), load_i64(leaf + caller.LEAF_RANK)
+        return 1 if is_array_of(value, dtype, rank, load_i64(leaf + caller.LEAF_DIMS)) else 0
+    return _is_device_leaf(leaf, value) if kind == caller.LEAF_DEVICE else 1
 
 
 @native("int64(int64,int64)")

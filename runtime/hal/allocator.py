@@ -27,7 +27,7 @@ _madvise = extern("madvise", 3)
 @native("int64(int64)")
 def pool_create(cache_limit):
     """A pool that keeps up to `cache_limit` bytes of large free blocks; it lives as long as the process."""
-    pool = aligned_alloc(64, (hal.POOL_BYTES + 63) & -64)
+    pool = aligned_alloc(hal.POOL_ALIGNMENT, (hal.POOL_BYTES + hal.POOL_ALIGNMENT - 1) & -hal.POOL_ALIGNMENT)
     memset(pool, 0, hal.POOL_BYTES)
     store_i64(pool + hal.POOL_CACHE_LIMIT, cache_limit)
     return pool
@@ -122,6 +122,17 @@ def pool_free(pool, block, index):
     release_lock(pool + hal.POOL_LOCK)
     if not keep:
         free(block)
+
+
+@native("int64(int64,int64)")
+def block_tag(pool, size):
+    """Pool and size class of a block for `size` bytes in one word, with which `free_tagged` takes it back."""
+    return pool + size_class(size)
+
+
+@native("void(int64,int64)")
+def free_tagged(block, tag):
+    pool_free(tag & -hal.POOL_ALIGNMENT, block, tag & (hal.POOL_ALIGNMENT - 1))
 
 
 @native("int64(int64)")

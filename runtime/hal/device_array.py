@@ -1,8 +1,8 @@
 """Arrays in a device's memory: what functions give, and take without a copy.
 
-Enters: a native buffer view, and the fence after which its content is there; or a result of a bound program, a NumPy
-array over memory of the pool. Leaves: shape, dtype and, through NumPy's and DLPack's protocols, the content. A device
-array never changes. Of view and NumPy array, the one that it was not made with is made when asked for.
+Enters: a native buffer view, and the fence after which its content is there; or a result of a bound program, as a NumPy
+array or as the capsule that holds its memory. Leaves: shape, dtype and, through NumPy's and DLPack's protocols, the
+content. A device array never changes. Of view and NumPy array, those that it was not made with are made when asked for.
 """
 
 import ctypes
@@ -13,7 +13,8 @@ from pyiree.runtime.hal import layout
 from pyiree.runtime.hal.device import memory_pool
 from pyiree.runtime.hal.element_types import dtype_of, element_type_of
 from pyiree.runtime.native.image import image
-from pyiree.runtime.native.python_objects import read_word
+from pyiree.runtime.native.layout import TYPE_OPAQUE
+from pyiree.runtime.native.python_objects import objects, read_word
 from pyiree.runtime.vm.errors import VmError
 from pyiree.runtime.vm.values import Ref
 from pyiree.runtime.vmfb.abi import ENCODING_DENSE_ROW_MAJOR
@@ -30,7 +31,8 @@ class DeletedArrayError(RuntimeError):
 class DeviceArray:
     """An array in a device's memory; `np.asarray` sees it without a copy, read-only."""
 
-    __slots__ = ("__weakref__", "_executor", "_fence", "_host", "_view", "dtype", "shape")
+    # The native entry (`runtime/caller`) makes instances too: all fields are set, those of no use to None.
+    __slots__ = ("__weakref__", "_capsule", "_dtype", "_executor", "_fence", "_host", "_shape", "_view")
     __array_priority__ = 100
 
     def __init__(self, view: Ref, fence: Ref | None = None, executor: Any = None):
@@ -39,18 +41,19 @@ class DeviceArray:
         rank = read_word(address + layout.VIEW_RANK)
         self._view: Ref | None = view
         self._host: np.ndarray | None = None
+        self._capsule: Any = None
         self._fence = fence
         self._executor = executor
-        self.shape = tuple(read_word(address + layout.VIEW_DIMS + 8 * k) for k in range(rank))
-        self.dtype = dtype_of(read_word(address + layout.VIEW_ELEMENT_TYPE))
+        self._shape = tuple(read_word(address + layout.VIEW_DIMS + 8 * k) for k in range(rank))
+        self._dtype = dtype_of(read_word(address + layout.VIEW_ELEMENT_TYPE))
 
     @classmethod
     def of_result(cls, array: np.ndarray) -> "DeviceArray":
         """Takes over a result of a bound program, which nobody else has."""
         self = cls.__new__(cls)
-        self._view = self._fence = self._executor = None
+        self._view = self._fence = self._executor = self._capsule = None
         self._host = array
-        self.shape, self.dtype = array.shape, array.dtype
+        self._shape, self._dtype = array.shape, array.dtype
         return self
 
     @classmethod
@@ -62,6 +65,14 @@ class DeviceArray:
         result = cls(new_view(source.shape, source.dtype))
         np.copyto(result.host(), source)
         return result
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self._dtype
 
     @property
     def ndim(self) -> int:
@@ -95,7 +106,7 @@ class DeviceArray:
         """The content, waited for, as an array over the device's memory; nobody may write to it."""
         array = self._host
         if array is None:
-            if self._view is None:
+            if self.is_deleted():
                 raise DeletedArrayError(f"the device array of shape {self.shape} and dtype {self.dtype} was deleted")
             array = self._host = self.block_until_ready()._memory()
         return array
@@ -114,7 +125,7 @@ class DeviceArray:
 
     def block_until_ready(self) -> "DeviceArray":
         """Waits, and helps meanwhile; raises what the computation failed with."""
-        if self._host is None:
+        if self._host is None and self._capsule is None:
             self.view  # noqa: B018 (raises when deleted)
             fence = self.fence
             if fence is not None:
@@ -123,19 +134,24 @@ class DeviceArray:
         return self
 
     def is_deleted(self) -> bool:
-        return self._view is None and self._host is None
+        return self._view is None and self._host is None and self._capsule is None
 
     def delete(self) -> None:
         """Gives up the memory. Computations that already read it go on."""
-        self._view = self._host = None
+        self._view = self._host = self._capsule = None
 
     def _memory(self) -> np.ndarray:
-        """The memory of the view."""
-        view = self.view
-        root = read_word(view.address + layout.VIEW_BUFFER)
-        data = read_word(root + layout.BUFFER_DATA) + read_word(view.address + layout.VIEW_OFFSET)
+        """The memory of the capsule or of the view."""
+        owner = self._capsule
+        if owner is not None:
+            data = _capsule_pointer(owner)
+        else:
+            view = self.view
+            root = read_word(view.address + layout.VIEW_BUFFER)
+            data = read_word(root + layout.BUFFER_DATA) + read_word(view.address + layout.VIEW_OFFSET)
+            owner = Ref.retained(root)
         memory = (ctypes.c_ubyte * self.nbytes).from_address(data)
-        memory.owner = Ref.retained(root)  # as long as any array over it lives
+        memory.owner = owner  # as long as any array over it lives
         if self.nbytes == 0:
             return np.empty(self.shape, self.dtype)
         return np.frombuffer(memory, self.dtype).reshape(self.shape)
@@ -208,20 +224,29 @@ def new_view(shape: tuple[int, ...], dtype: np.dtype) -> Ref:
 
 
 def _view_of_result(array: np.ndarray) -> Ref:
-    """The buffer view of a bound program's result, whose base is a capsule that holds the buffer."""
+    """A buffer view of a NumPy array, which lives as long as the view's buffer."""
+    address = array.__array_interface__["data"][0]
+    owner = Ref(objects.add(array, TYPE_OPAQUE))
+    buffer = image().hal_buffer_wrap(
+        address, array.nbytes, ANY_MEMORY_TYPE, ANY_USAGE, layout.BUFFER_KIND_OWNED, owner.address
+    )
+    if not buffer:
+        raise MemoryError("no memory for a buffer")
+    return view_of_buffer(Ref(buffer), array.nbytes, array.shape, array.dtype)
+
+
+def _capsule_pointer(capsule: Any) -> int:
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    buffer = Ref.retained(pointer(array.base, None))
-    offset = array.__array_interface__["data"][0] - read_word(buffer.address + layout.BUFFER_DATA)
-    return view_of_buffer(buffer, array.nbytes, array.shape, array.dtype, offset)
+    return pointer(capsule, None)
 
 
-def view_of_buffer(buffer: Ref, size: int, shape: tuple[int, ...], dtype: np.dtype, offset: int = 0) -> Ref:
+def view_of_buffer(buffer: Ref, size: int, shape: tuple[int, ...], dtype: np.dtype) -> Ref:
     """A buffer view over `size` bytes of a buffer."""
     dims = (ctypes.c_int64 * (len(shape) + 1))(*shape)
     view = image().hal_view_create(
         buffer.address,
-        offset,
+        0,
         size,
         element_type_of(dtype),
         ENCODING_DENSE_ROW_MAJOR,

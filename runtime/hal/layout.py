@@ -18,6 +18,7 @@ POOL_CHUNK, POOL_CHUNK_END = 112, 120  # what is left of the slab that small blo
 POOL_FREE = 128  # heads of the free lists, one a size class
 POOL_CLASSES = 192
 POOL_BYTES = POOL_FREE + 8 * POOL_CLASSES
+POOL_ALIGNMENT = 2048  # of a pool's address: what is added to it below this is a size class
 
 SLAB_BYTES = 1 << 20
 LARGEST_SLAB_BLOCK = 1 << 16  # larger blocks are allocations of their own

@@ -168,6 +168,7 @@ EXPORTS: dict[str, tuple[str, str, str]] = {
     **_rows(
         "pyiree.runtime.call",
         program_free_instances="void(int64)",
-        result_capsule_free="void(int64)",
+        root_capsule_free="void(int64)",
+        block_capsule_free="void(int64)",
     ),
 }
