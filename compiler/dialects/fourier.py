@@ -2,7 +2,8 @@
 
 A transform is the generic that its definition says: a sum over places of elements times roots of unity, which the
 body computes from the indices. So any tool can read and run it; the attribute `pyiree.fourier = [sign, scale]` says
-what it is, so that nobody has to find that out from the body.
+what it is, so that nobody has to find that out from the body. The result for a real operand of even length may be the
+first half of its spectrum, and the real result for such a half that signal.
 
     %r = linalg.generic {indexing_maps = [(b, k, n) -> (b, n), (b, k, n) -> (b, k)],
                          iterator_types = ["parallel", "parallel", "reduction"]}
@@ -23,6 +24,7 @@ ATTRIBUTE = "pyiree.fourier"
 #: Transforms are written with such lengths only as one kernel does at a time: of short primes, and of so many bytes.
 LARGEST_PRIME = 31
 LONGEST_BYTES = 1 << 16
+OPERAND, RESULT = "operand", "result"
 
 
 def is_smooth(length: int) -> bool:
@@ -45,8 +47,22 @@ class FourierTransform:
 
     @property
     def length(self) -> int:
-        """The number of places, and of frequencies."""
+        """The number of places and of frequencies; of a half spectrum there are fewer."""
+        ranges = self.op.loop_ranges()
+        return max(ranges[self.place], ranges[self.frequency])
+
+    @property
+    def places(self) -> int:
+        """The number of elements that are summed."""
         return self.op.loop_ranges()[self.place]
+
+    @property
+    def half(self) -> str | None:
+        """Whether the operand or the result is half of the spectrum of a real signal of even length."""
+        ranges = self.op.loop_ranges()
+        if ranges[self.place] == ranges[self.frequency]:
+            return None
+        return OPERAND if ranges[self.place] < ranges[self.frequency] else RESULT
 
 
 def transform_attribute(sign: int, scale: float) -> ArrayAttr:

@@ -69,7 +69,11 @@ class _Transforms:
     def along(self, signal: Lazy, axis: int, sign: int, scale: float, swapped: bool = False) -> Lazy:
         """The transform along one dimension; `swapped` with that dimension behind the one before it."""
         length = signal.shaped.shape[axis]
-        if length == 1:
+        if (laid := self._as_it_lies(signal)) is not None:
+            source, dims = laid
+            found = self.along(source, dims.index(axis), sign, scale)
+            done = broadcast(self.c, found, Shaped.of(signal.shaped.shape, self.kind), dims)
+        elif length == 1:
             done = self._map(signal.shaped.shape, [signal], lambda x: [x * scale if scale != 1.0 else x])
         elif not is_smooth(length):
             done = self._by_convolution(signal, axis, sign, scale)
@@ -85,11 +89,22 @@ class _Transforms:
         order[axis - 1], order[axis] = axis, axis - 1
         return broadcast(self.c, signal, Shaped.of([shape[d] for d in order], self.kind), order)
 
-    def _transform(self, signal: Lazy, axis: int, sign: int, scale: float, swapped: bool) -> Lazy:
-        """A generic that sums elements times roots of unity, and is marked as what it is."""
+    def _transform(
+        self,
+        signal: Lazy,
+        axis: int,
+        sign: int,
+        scale: float,
+        swapped: bool = False,
+        length: int | None = None,
+        result: Shaped | None = None,
+    ) -> Lazy:
+        """A generic that sums elements times roots of unity, and is marked as what it is. `result` is another one than
+        the whole spectrum: its first half, or the real signal of which the operand is that."""
         c, emitter = self.c, self.c.emitter
-        shape = list(signal.shaped.shape)
-        rank, length = len(shape), shape[axis]
+        rank = len(signal.shaped.shape)
+        shape = list((result or signal.shaped).shape)
+        length = length or shape[axis]
         # Loops: the rows, then frequencies, then places.
         others = [d for d in range(rank) if d != axis]
         loops = [rank if d == axis else others.index(d) for d in range(rank)]
@@ -100,12 +115,13 @@ class _Transforms:
         if swapped:
             along[axis - 1], along[axis] = along[axis], along[axis - 1]
             shape[axis - 1], shape[axis] = shape[axis], shape[axis - 1]
-        shaped = Shaped.of(shape, self.kind)
-        start = c.fill(emitter.zero(self.kind.type), shaped.type, shaped.sizes)
+        shaped = result or Shaped.of(shape, self.kind)
+        start = c.fill(emitter.zero(shaped.element.type), shaped.type, shaped.sizes)
 
         def body(arguments: list[Value]) -> list[Value]:
             x, total = arguments
-            number = emitter.binary("arith.muli", emitter.linalg_index(rank - 1), emitter.linalg_index(rank))
+            frequency, place = emitter.linalg_index(rank - 1), emitter.linalg_index(rank)
+            number = emitter.binary("arith.muli", frequency, place)
             number = emitter.binary("arith.remui", number, emitter.integer(length, index))
             number = emitter.cast("arith.index_cast", number, i32)
             angle = emitter.cast("arith.sitofp", number, self.part.type)
@@ -114,7 +130,13 @@ class _Transforms:
             term = self._parts(x) * factor
             if scale != 1.0:
                 term = self._scaled(term, scale)
-            return [(Parts.of(c, total) + term).value()]
+            if shaped.element is self.kind:
+                return [(Parts.of(c, total) + term).value()]
+            # The other half is the conjugate; the ends have none there.
+            ends = [emitter.cmpi("eq", place, emitter.integer(end, index)) for end in (0, length // 2)]
+            is_end = emitter.binary("arith.ori", *ends)
+            twice = emitter.binary("arith.addf", term.re, term.re)
+            return [emitter.binary("arith.addf", total, emitter.select(is_end, term.re, twice))]
 
         iterators = [PARALLEL] * rank + [REDUCTION]
         op = emitter.generic(inputs, [(start, projection(rank + 1, tuple(along)))], iterators, body)
@@ -168,11 +190,20 @@ class _Transforms:
     # -- real signals
 
     def of_real(self, signal: Lazy, axis: int) -> Lazy:
-        """The first half of the spectrum of a real signal, the last dimension."""
+        """The first half of the spectrum of a real signal along a dimension."""
+        if (laid := self._as_it_lies(signal)) is not None:
+            source, dims = laid
+            found = self.of_real(source, dims.index(axis))
+            shape = [found.shaped.shape[dims.index(d)] for d in range(len(dims))]
+            return broadcast(self.c, found, Shaped.of(shape, self.kind), dims)
         length = signal.shaped.shape[axis]
         if length % 2 or length == 2:
             return self._part(self.along(signal, axis, -1, 1.0), axis, 0, length // 2 + 1)
         c, half = self.c, length // 2
+        if self._is_short(half):
+            shape = list(signal.shaped.shape)
+            shape[axis] = half + 1
+            return self._transform(signal, axis, -1, 1.0, length=length, result=Shaped.of(shape, self.kind))
         packed = list(signal.shaped.shape)
         packed[axis] = half
         pairs = [self._part(signal, axis, k, half, 2) for k in (0, 1)]
@@ -193,8 +224,13 @@ class _Transforms:
         return self._map(around.shaped.shape, [around, backwards, turn], take_apart)
 
     def to_real(self, spectrum: Lazy, axis: int, length: int) -> Lazy:
-        """The real signal of which `spectrum` is the first half, the last dimension."""
+        """The real signal of which `spectrum` is the first half along a dimension."""
         c = self.c
+        if (laid := self._as_it_lies(spectrum)) is not None:
+            source, dims = laid
+            found = self.to_real(source, dims.index(axis), length)
+            shape = [found.shaped.shape[dims.index(d)] for d in range(len(dims))]
+            return broadcast(c, found, Shaped.of(shape, self.part), dims)
         shape = list(spectrum.shaped.shape)
         if length % 2 or length == 2:
             whole = self._mirrored(spectrum, axis, length)
@@ -202,6 +238,10 @@ class _Transforms:
             result = Shaped.of(signal.shaped.shape, self.part)
             return c.map(result, [signal], lambda scalars: [self._parts(scalars[0]).re])
         half = length // 2
+        if self._is_short(half) and axis == len(shape) - 1:
+            shape[axis] = length
+            result = Shaped.of(shape, self.part)
+            return self._transform(spectrum, axis, 1, 1.0 / length, length=length, result=result)
         forwards = self._part(spectrum, axis, 0, half)
         backwards = self._reversed(self._part(spectrum, axis, 1, half), axis)
         turn = self._constant(roots(np.arange(half), length), (axis,), forwards.shaped.shape)
@@ -215,15 +255,19 @@ class _Transforms:
 
         joined = self._map(forwards.shaped.shape, [forwards, backwards, turn], join)
         signal = self.along(joined, axis, 1, 1.0 / half)
-        shape[axis] = half
-        pairs = Shaped.of([*shape, 2], self.kind)
-        twice = broadcast(c, signal, pairs, list(range(len(shape))))
+        shape[axis : axis + 1] = [half, 2]
+        dims = [d if d <= axis else d + 1 for d in range(len(shape) - 1)]
+        twice = broadcast(c, signal, Shaped.of(shape, self.kind), dims)
 
         def part(scalars: list[Value]) -> list[Value]:
             x = self._parts(scalars[0])
-            return [c.emitter.select(c.emitter.is_zero(c.emitter.linalg_index(len(shape))), x.re, x.im)]
+            return [c.emitter.select(c.emitter.is_zero(c.emitter.linalg_index(axis + 1)), x.re, x.im)]
 
-        return self._merged(c.map(Shaped.of([*shape, 2], self.part), [twice], part), axis)
+        return self._merged(c.map(Shaped.of(shape, self.part), [twice], part), axis)
+
+    def _is_short(self, half: int) -> bool:
+        """Whether a real signal of twice the length is done by one kernel, which keeps the spectrum beside it."""
+        return is_smooth(half) and 2 * half * self.bytes <= LONGEST_BYTES
 
     def _mirrored(self, spectrum: Lazy, axis: int, length: int) -> Lazy:
         """The whole spectrum of a real signal from its first half: the rest is the conjugate, backwards."""
@@ -295,6 +339,14 @@ class _Transforms:
         return broadcast(self.c, table, Shaped.of(shape, self.kind), list(dims))
 
     # -- shapes
+
+    @staticmethod
+    def _as_it_lies(signal: Lazy) -> tuple[Lazy, tuple[int, ...]] | None:
+        """What a transposed tensor is a view of, and the dimension that each of that one's is; None for others."""
+        if not isinstance(signal, View) or len(signal.dims) != len(signal.shaped.shape):
+            return None
+        shape = [signal.shaped.shape[d] for d in signal.dims]
+        return Tensor(Shaped.of(shape, signal.shaped.element), signal.source), signal.dims
 
     def _split(self, signal: Lazy, axis: int, first: int, second: int) -> Lazy:
         shape = list(signal.shaped.shape)

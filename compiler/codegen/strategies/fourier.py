@@ -1,26 +1,30 @@
 """Fourier transforms along a dim.
 
 Enters: a dispatch with one transform (`dialects/fourier`) whose result is stored. Leaves: a kernel of one of two kinds.
-Where results are contiguous along the transform, one row is done after the other (`fourier/rows`). Elsewhere lanes are
+Where results are contiguous along the transform, one row is done after the other (`fourier/rows`), real signals as
+complex ones of half the length (`fourier/halves`). Elsewhere lanes are
 rows, which never meet (`fourier/columns`); where the operand is contiguous along the transform all the same, it is
 transposed on its way in.
 """
 
 from __future__ import annotations
 
-from ...dialects.fourier import is_transform, transform_of
+from functools import partial
+
+from ...dialects.fourier import OPERAND, RESULT, is_transform, transform_of
 from ...ir.core import Operation
 from .. import configure
-from ..complex_values import Complex
+from ..complex_values import Complex, is_complex
 from ..configure import Band
 from ..dispatch import DispatchGraph, KernelContext
 from ..elements import unsupported
 from ..evaluate import Evaluator
 from ..fourier.codelets import Codelets
 from ..fourier.columns import Columns, chunks, cost_of, radices_of, slots_bytes, start_of
-from ..fourier.rows import Rows, RowShape, power_of_two, row_shape
+from ..fourier.halves import Halves
+from ..fourier.rows import Load, Rows, Store, power_of_two, row_shape
 from ..indexing import Dim, Lanes, LaneScope, Sym, of
-from ..loops import ELEMENT_BITS, MAX_LOCAL_BYTES, KernelBuilder, vector
+from ..loops import BOOL, ELEMENT_BITS, MAX_LOCAL_BYTES, KernelBuilder, vector
 from ..nest import Range, loop_nest, tile_ranges
 from ..plan import Plan, count_factors
 from ..stores import ResultStore
@@ -48,10 +52,11 @@ class _FourierKernel:
             raise unsupported(graph.stores[-1], "it stores more than the result of a Fourier transform")
         self.length = self.transform.length
         self.elem = self.result.buffer.elem
+        self.is_complex = is_complex(self.result.value.type)
         self.lanes = configure.lanes_for(target, ELEMENT_BITS[self.elem])
         outputs = [expression.position for expression in self.view.output_map(0)]
         extents: dict[int, Dim] = dict(zip(outputs, self.context.shape(self.result.value), strict=True))
-        extents[self.transform.place] = self.length
+        extents[self.transform.place] = self.transform.places
         self.syms = [Sym(f"d{loop}", extents[loop]) for loop in range(self.view.rank)]
         self.place, self.frequency = self.syms[self.transform.place], self.syms[self.transform.frequency]
         self.rows = [sym for sym in self.syms if sym not in (self.place, self.frequency)]
@@ -67,12 +72,7 @@ class _FourierKernel:
         found = survey(self.context, self.syms, lambda scope: self._store(scope, self._load(scope)))
         bands = configure.bands_of(self.rows, found, builder)
         number = self._lane_band(bands, found)
-        if number is not None:
-            return self._rows_side_by_side(bands, number, found)
-        shape = row_shape(self.elem, self.lanes, self.length)
-        if shape is None or shape.tail == 1:
-            return self._one_by_one(bands)
-        return self._along_rows(bands, shape)
+        return self._along_rows(bands) if number is None else self._rows_side_by_side(bands, number, found)
 
     # -- elements
 
@@ -86,42 +86,75 @@ class _FourierKernel:
         return Complex(builder.splat(value.re, scope.lanes), builder.splat(value.im, scope.lanes))
 
     def _store(self, scope: LaneScope, value: Complex) -> None:
-        """Stores results at the scope's rows and frequencies."""
+        """Stores results at the scope's rows and frequencies, of a real one the real part."""
         if self.transform.scale != 1.0:
-            codelets = Codelets(self.builder, vector(self.elem, value.lanes), self.transform.sign)
-            value = codelets.scaled(value, self.transform.scale)
-        self.result.store(scope, self.result_point, value)
+            value = self._scaled(value)
+        self.result.store(scope, self.result_point, value if self.is_complex else value.re)
+
+    def _scaled(self, value: Complex) -> Complex:
+        codelets = Codelets(self.builder, vector(self.elem, value.lanes), self.transform.sign)
+        return codelets.scaled(value, self.transform.scale)
 
     def _load_along(self, scope: LaneScope, base: Dim, offset: int, lanes: int) -> Complex:
         return self._load(_along(scope, self.place, base, offset, lanes))
+
+    def _store_along(self, scope: LaneScope, base: Dim, offset: int, value: Complex) -> None:
+        self._store(_along(scope, self.frequency, base, offset, value.lanes), value)
+
+    def _load_pairs(self, scope: LaneScope, base: Dim, offset: int, lanes: int) -> Complex:
+        """Neighbours in a real row as complex numbers."""
+        builder, first = self.builder, self.builder.mul(base, 2)
+        parts = [self._load_along(scope, first, 2 * offset + k * lanes, lanes).re for k in (0, 1)]
+        if lanes > 1:
+            parts = [builder.shuffle(*parts, range(k, 2 * lanes, 2)) for k in (0, 1)]
+        return Complex(*parts)
+
+    def _store_pairs(self, scope: LaneScope, base: Dim, offset: int, value: Complex) -> None:
+        """Complex numbers as neighbours in a real row."""
+        builder, lanes, first = self.builder, value.lanes, self.builder.mul(base, 2)
+        value = self._scaled(value)
+        parts = [value.re, value.im]
+        if lanes > 1:
+            picks = [k + part * lanes for k in range(lanes) for part in (0, 1)]
+            parts = [builder.shuffle(*parts, picks[:lanes]), builder.shuffle(*parts, picks[lanes:])]
+        for number, part in enumerate(parts):
+            place = _along(scope, self.frequency, first, 2 * offset + number * lanes, lanes)
+            self.result.store(place, self.result_point, part)
 
     def _plan(self, bands: list[Band], tiles: configure.Tiles) -> Plan:
         return Plan(self.builder.finish(), count_factors(self.context, [b.extent for b in bands], tiles.sizes) or [1])
 
     # -- one row after the other
 
-    def _along_rows(self, bands: list[Band], shape: RowShape) -> Plan:
-        rows = Rows(self.builder, self.elem, shape, self.transform.sign)
-        tiles = configure.tile_bands(bands, shape.cost * _NANOSECONDS_PER_OP, [1] * len(bands))
+    def _along_rows(self, bands: list[Band]) -> Plan:
+        builder, sign, half = self.builder, self.transform.sign, self.transform.half
+        length = self.length if half is None else self.length // 2
+        halves = None if half is None else Halves(builder, self.elem, self.lanes, length, sign)
+        shape = row_shape(self.elem, self.lanes, length)
+        if shape is None or shape.tail == 1:
+            columns = self._columns(1, length, False)
+            work = cost_of(length)
+
+            def run(load: Load, store: Store) -> None:
+                columns.run(0, lambda base, offset: load(base, offset, 1), store)
+        else:
+            run, work = Rows(builder, self.elem, shape, sign).run, shape.cost
 
         def row(scope: LaneScope) -> None:
-            rows.run(
-                lambda base, offset, lanes: self._load_along(scope, base, offset, lanes),
-                lambda base, offset, value: self._store(
-                    _along(scope, self.frequency, base, offset, value.lanes), value
-                ),
-            )
+            load, store = partial(self._load_along, scope), partial(self._store_along, scope)
+            if halves is None:
+                run(load, store)
+            elif half == RESULT:
+                run(partial(self._load_pairs, scope), halves.store)
+                halves.take_apart(store)
+            else:
+                halves.join(load)
+                run(halves.load, partial(self._store_pairs, scope))
 
-        loop_nest(LaneScope(self.builder, 1), bands, tile_ranges(self.builder, bands, tiles), row)
-        return self._plan(bands, tiles)
-
-    def _one_by_one(self, bands: list[Band]) -> Plan:
-        """Rows in scalars."""
-        columns = self._columns(1, False)
-        work = cost_of(self.length) * _NANOSECONDS_PER_OP
-        tiles = configure.tile_bands(bands, work, [1] * len(bands))
-        ranges = tile_ranges(self.builder, bands, tiles)
-        loop_nest(LaneScope(self.builder, 1), bands, ranges, lambda scope: self._run_columns(scope, columns, False))
+        if halves is not None:
+            work += 20 * length / halves.lanes
+        tiles = configure.tile_bands(bands, work * _NANOSECONDS_PER_OP, [1] * len(bands))
+        loop_nest(LaneScope(builder, 1), bands, tile_ranges(builder, bands, tiles), row)
         return self._plan(bands, tiles)
 
     # -- rows side by side
@@ -129,7 +162,7 @@ class _FourierKernel:
     def _lane_band(self, bands: list[Band], found: Survey) -> int | None:
         """The band whose rows are the lanes; None where a row is done on its own."""
         store = next(access for access in found.accesses if access.store)
-        if store.coefficients.get(self.frequency) == 2:
+        if self.transform.half == OPERAND or store.coefficients.get(self.frequency) == 2:
             return None
         for number in range(len(bands) - 1, -1, -1):
             if store.coefficients.get(bands[number].inner) == 2 and bands[number].extent.__class__ is int:
@@ -152,15 +185,15 @@ class _FourierKernel:
             lanes //= 2
         return lanes
 
-    def _columns(self, lanes: int, transposed: bool) -> Columns:
-        in_memory = transposed or len(radices_of(self.length)) > 1
-        return Columns(self.builder, self.elem, lanes, self.length, self.transform.sign, int(in_memory))
+    def _columns(self, lanes: int, length: int, transposed: bool) -> Columns:
+        in_memory = transposed or len(radices_of(length)) > 1
+        return Columns(self.builder, self.elem, lanes, length, self.transform.sign, int(in_memory))
 
     def _rows_side_by_side(self, bands: list[Band], number: int, found: Survey) -> Plan:
         builder, band = self.builder, bands[number]
         lanes = self._column_lanes(band)
         transposed = self._is_transposed(band, found)
-        columns = self._columns(lanes, transposed)
+        columns = self._columns(lanes, self.length, transposed)
         work = cost_of(self.length) / lanes * _NANOSECONDS_PER_OP
         multiples = [lanes if k == number else 1 for k in range(len(bands))]
         tiles = configure.tile_bands(bands, work, multiples)
@@ -187,10 +220,21 @@ class _FourierKernel:
             inner.bind(sym, Lanes(base, offset))
             return inner
 
+        def store(base: Dim, offset: int, value: Complex) -> None:
+            """Stores a frequency that the result has: `base` is less than the numbers of the last round lie apart."""
+            last, builder = self.frequency.extent - 1, self.builder
+            if base.__class__ is int or offset + columns.length // columns.radices[-1] - 1 <= last:
+                if offset <= last:
+                    self._store(at(self.frequency, base, offset), value)
+            elif offset <= last:
+                limit = builder.index(last + 1 - offset)
+                with builder.if_(builder.op("arith.cmpi", (base, limit), BOOL, "slt")):
+                    self._store(at(self.frequency, base, offset), value)
+
         columns.run(
             0,
             None if filled else lambda base, offset: self._load(at(self.place, base, offset)),
-            lambda base, offset, value: self._store(at(self.frequency, base, offset), value),
+            store,
         )
 
     def _fill_slots(self, scope: LaneScope, band: Band, first: Dim, columns: Columns) -> None:

@@ -1,5 +1,7 @@
 """Marked transforms against NumPy's in higher precision: along memory, across it, and turned on the way."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -12,17 +14,18 @@ def numbers(shape, dtype, seed=0):
     return (values if np.dtype(dtype).kind == "c" else values.real).astype(dtype)
 
 
-def transform(texts, element, shape, axis, sign=-1, scale=1.0, swapped=False, real=False):
-    """A transform along a dim; `swapped` with the last two dims of the result the other way around."""
+def transform(texts, element, shape, axis, sign=-1, scale=1.0, swapped=False, source=None, result=None):
+    """A transform along a dim; `swapped` with the last two dims of the result the other way around. `source` and
+    `result` are types other than that of complex elements in this shape."""
     rank = len(shape)
     rows = [d for d in range(rank) if d != axis]
     loops = [rank if d == axis else rows.index(d) for d in range(rank)]
     along = [rank - 1 if d == axis else loops[d] for d in range(rank)]
-    result = list(shape)
+    turned = list(shape)
     if swapped:
-        along[-2:], result[-2:] = along[:-3:-1], result[:-3:-1]
-    part = element[len("complex<") : -1]
-    source, target = texts.tensor(shape, part if real else element), texts.tensor(result, element)
+        along[-2:], turned[-2:] = along[:-3:-1], turned[:-3:-1]
+    source, target = source or texts.tensor(shape, element), result or texts.tensor(turned, element)
+    x, total = (re.fullmatch(r"tensor<(?:\d+x)*(.*)>", type)[1] for type in (source, target))
     names = ", ".join(f"d{d}" for d in range(rank + 1))
     maps = [f"affine_map<({names}) -> ({', '.join(f'd{d}' for d in dims)})>" for dims in (loops, along)]
     iterators = ", ".join(['"parallel"'] * rank + ['"reduction"'])
@@ -31,7 +34,7 @@ def transform(texts, element, shape, axis, sign=-1, scale=1.0, swapped=False, re
         f"%e = tensor.empty() : {target}\n"
         f"%out0 = linalg.generic {{indexing_maps = [{', '.join(maps)}], iterator_types = [{iterators}]}} "
         f"ins(%in0 : {source}) outs(%e : {target}) attrs = {{pyiree.fourier = [{sign}, {scale!r}]}} {{\n"
-        f"^bb0(%x: {part if real else element}, %sum: {element}):\nlinalg.yield %sum : {element}\n}} -> {target}"
+        f"^bb0(%x: {x}, %sum: {total}):\nlinalg.yield %sum : {total}\n}} -> {target}"
     )
     return texts.dispatch([source], [target], body)
 
@@ -86,9 +89,33 @@ def test_results_turned(texts, run_dispatch, runnable_target, element, shape):
 @pytest.mark.parametrize("shape", [(9,), (45,), (4, 64)], ids=str)
 def test_real_operand(texts, run_dispatch, shape):
     x = numbers(shape, np.float32)
-    text = transform(texts, "complex<f32>", shape, len(shape) - 1, real=True)
+    text = transform(texts, "complex<f32>", shape, len(shape) - 1, source=texts.tensor(shape, "f32"))
     (found,) = run_dispatch(text, [x], [(shape, np.complex64)])
     assert_near(found, expected(x, -1))
+
+
+@pytest.mark.parametrize("shape", [(16, 5), (30, 20), (48, 33), (31, 4), (64, 16)], ids=str)
+def test_first_half_across_memory(texts, run_dispatch, runnable_target, shape):
+    """Of a real operand only the frequencies up to the middle are stored."""
+    x, half = numbers(shape, np.float32), (shape[0] // 2 + 1, shape[1])
+    source, result = texts.tensor(shape, "f32"), texts.tensor(half, "complex<f32>")
+    text = transform(texts, "complex<f32>", shape, 0, source=source, result=result)
+    (found,) = run_dispatch(text, [x], [(half, np.complex64)], runnable_target.cpu)
+    assert_near(found, expected(x, 0)[: half[0]])
+
+
+@pytest.mark.parametrize("part", ["f32", "f64"])
+@pytest.mark.parametrize("length", [4, 6, 16, 20, 26, 64, 128, 480, 2048])
+def test_halves_of_real_rows(texts, run_dispatch, runnable_target, length, part):
+    shape, half, element = (3, length), (3, length // 2 + 1), f"complex<{part}>"
+    x = numbers(shape, np.float32 if part == "f32" else np.float64)
+    real, spectrum = texts.tensor(shape, part), texts.tensor(half, element)
+    text = transform(texts, element, shape, 1, source=real, result=spectrum)
+    (found,) = run_dispatch(text, [x], [(half, ELEMENTS[element])], runnable_target.cpu)
+    assert_near(found, expected(x, 1)[:, : half[1]])
+    text = transform(texts, element, shape, 1, 1, 1.0 / length, source=spectrum, result=real)
+    (signal,) = run_dispatch(text, [found], [(shape, x.dtype)], runnable_target.cpu)
+    assert_near(signal, x)
 
 
 def test_no_rows(texts, run_dispatch):
