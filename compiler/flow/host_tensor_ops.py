@@ -5,6 +5,7 @@ After:  `flow.tensor` ops: ranges are copied, shapes change without a copy, one 
 
     %1 = tensor.collapse_shape %0 [[0, 1]] …   →   %1 = flow.tensor.reshape %0 …
     %2 = tensor.extract %0[] …                 →   %2 = flow.tensor.load %0 …
+    %3 = tensor.from_elements %n               →   %3 = flow.tensor.splat %n
 
 Slices are the host's only where their bytes lie in one piece; others are dispatches.
 """
@@ -13,9 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from pyiree.compiler.dialects.arith import ConstantOp
 from pyiree.compiler.dialects.linalg_named import FillOp
-from pyiree.compiler.dialects.tensor import BitcastOp, CollapseShapeOp, EmptyOp, ExpandShapeOp, ExtractOp, InsertOp
+from pyiree.compiler.dialects.tensor import (
+    BitcastOp,
+    CollapseShapeOp,
+    EmptyOp,
+    ExpandShapeOp,
+    ExtractOp,
+    FromElementsOp,
+    InsertOp,
+)
 from pyiree.compiler.dialects.tensor_slices import ExtractSliceOp, InsertSliceOp
 from pyiree.compiler.flow.ops import (
     DispatchRegionOp,
@@ -141,6 +151,17 @@ def _convert_insert(op: InsertOp, builder: Builder) -> None:
     _replace(op, TensorStoreOp(value, target, dynamic_dims(builder, target), indices), builder)
 
 
+def _convert_elements(op: FromElementsOp, builder: Builder) -> None:
+    first, *others = op.operands
+    new: Operation = builder.insert(TensorSplatOp(first, (), result=op.results[0].type))
+    for place, value in zip(list(np.ndindex(*op.results[0].type.shape))[1:], others):
+        if value is not first:
+            indices = [index_constant(builder, i) for i in place]
+            new = builder.insert(TensorStoreOp(value, new.results[0], (), indices))
+    op.replace_all_uses_with(new.results)
+    op.erase()
+
+
 def _convert_empty(op: EmptyOp, builder: Builder) -> None:
     _replace(op, TensorEmptyOp(op.operands, result=op.results[0].type), builder)
 
@@ -172,6 +193,7 @@ _CONVERSIONS = {
     InsertSliceOp: _convert_update,
     ExtractOp: _convert_extract,
     InsertOp: _convert_insert,
+    FromElementsOp: _convert_elements,
     EmptyOp: _convert_empty,
     FillOp: _convert_fill,
     ConstantOp: _convert_constant,

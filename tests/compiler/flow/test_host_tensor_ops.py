@@ -53,6 +53,18 @@ CASES = {
         "i32",
         ["flow.tensor.load %arg0[%arg1] : tensor<8xi32>"],
     ),
+    "one number": (
+        "%n: i32",
+        "%r = tensor.from_elements %n : tensor<i32>",
+        "tensor<i32>",
+        ["flow.tensor.splat %arg0 : tensor<i32>"],
+    ),
+    "numbers": (
+        "%n: i32, %m: i32",
+        "%r = tensor.from_elements %n, %n, %m, %n : tensor<2x2xi32>",
+        "tensor<2x2xi32>",
+        ["flow.tensor.splat %arg0 : tensor<2x2xi32>", "flow.tensor.store %arg1, %0[%c1, %c0] : tensor<2x2xi32>"],
+    ),
     "constant": ("", "%r = arith.constant dense<2.0> : tensor<4xf32>", "tensor<4xf32>", ["flow.tensor.splat %cst"]),
     "bitcast": (
         "%a: tensor<4xi32>",
