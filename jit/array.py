@@ -72,6 +72,17 @@ def _jax_reader(example: ArrayImpl, dtype: np.dtype) -> Callable[[ArrayImpl], np
     return read
 
 
+def there_are_only_cpus() -> bool:
+    """Whether every array is in memory that the program can read."""
+    return all(device.platform == "cpu" for device in jax.local_devices())
+
+
+def is_read_in_place(example: ArrayImpl, dtype: np.dtype) -> bool:
+    """Whether the bytes of an array, if it is on a CPU, are those of a NumPy array of `dtype`."""
+    stored = example.dtype == dtype and example.size > 0 and dtype.name not in _SUB_BYTE_TYPES
+    return stored and _is_row_major(example)
+
+
 _SUB_BYTE_TYPES = frozenset(("int2", "uint2", "int4", "uint4", "float4_e2m1fn"))
 
 

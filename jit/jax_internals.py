@@ -34,6 +34,7 @@ __all__ = [
     "JaxTraced",
     "Lowering",
     "PRNGKeyArray",
+    "array_methods",
     "bytes_without_locations",
     "device_layout",
     "float0",
@@ -223,6 +224,23 @@ def _with_leading(params: dict[str, Any], count: int) -> dict[str, Any]:
 def device_layout(array: ArrayImpl) -> Any:
     """The memory layout of an array on its device, an object to compare with that of another array."""
     return array._pjrt_layout
+
+
+def array_methods() -> dict[str, Any]:
+    """What `jax.Array`s are asked for their memory, as functions of one; see `caller_table.Library`."""
+    sharding, devices = _cpu_placement()
+    return {
+        "pointer": ArrayImpl.unsafe_buffer_pointer,
+        "kind": ArrayImpl.aval.fget,
+        "layout": ArrayImpl._pjrt_layout.fget,
+        "place": ArrayImpl._sharding.fget,
+        "place_type": jax.sharding.SingleDeviceSharding,
+        "ready": ArrayImpl.is_ready,
+        "wait": ArrayImpl.block_until_ready,
+        "put": _xla_client.batched_device_put,
+        "target": sharding,
+        "devices": devices,
+    }
 
 
 def put_on_device(array: np.ndarray, aval: Any) -> ArrayImpl:

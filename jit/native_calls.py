@@ -1,23 +1,36 @@
 """What the native entry has to know to take a jitted function's calls over from Python.
 
 What enters: a call that Python has made, and its arguments.  What leaves: the record of its signature; or None for
-calls that stay in Python: custom pytree nodes, `jax.Array`s, PRNG keys, arguments that have to be converted.
+calls that stay in Python: custom pytree nodes, PRNG keys, arguments that have to be converted.
 """
 
 from __future__ import annotations
 
+import functools
 import sys
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
+from pyiree.array import is_read_in_place, there_are_only_cpus
 from pyiree.dispatch import Call, numpy_type
-from pyiree.jax_internals import float0, top_trace, trace_context, trace_getter, trace_state
+from pyiree.jax_internals import (
+    ArrayImpl,
+    array_methods,
+    device_layout,
+    float0,
+    shaped_array,
+    top_trace,
+    trace_context,
+    trace_getter,
+    trace_state,
+)
 from pyiree.runtime import caller_layout as layout
 from pyiree.runtime.caller_table import (
     LEAF,
     Guard,
     Leaf,
+    Library,
     Record,
     Structure,
     is_plain_scalar,
@@ -53,7 +66,8 @@ def record_of(call: Call, arguments: Arguments, context: tuple[Any, ...]) -> Rec
     leaves = arguments.leaves
     try:
         positional, keywords = _parameters(arguments)
-        as_device_arrays = any(type(leaf) is DeviceArray for leaf in leaves)
+        kinds = {type(leaf) for leaf in leaves}
+        library = _jax_arrays() if ArrayImpl in kinds else None
         for aval in call.out_avals:
             if not isinstance(aval.dtype, np.dtype) or aval.dtype == float0:
                 raise _StaysInPython
@@ -70,7 +84,9 @@ def record_of(call: Call, arguments: Arguments, context: tuple[Any, ...]) -> Rec
             program=call.program,
             output=_result_structure(call.out_tree),
             unflatten=call.out_tree.unflatten,
-            as_device_arrays=as_device_arrays,
+            as_device_arrays=DeviceArray in kinds,
+            library=library,
+            result_kinds=[shaped_array(aval.shape, aval.dtype, aval.weak_type) for aval in call.out_avals],
             deleted=call.donated,
         )
     except _StaysInPython:
@@ -135,6 +151,8 @@ def _leaf(value: Any, dtype: np.dtype | None) -> Leaf:
         return Leaf(layout.LEAF_NUMBER, kind, number_format=number)
     if dtype is None and kind in (bool, int, float, complex):
         return Leaf(layout.LEAF_NUMBER, kind)
+    if kind is ArrayImpl:
+        return _jax_leaf(value, dtype)
     if isinstance(value, (np.ndarray, DeviceArray, np.generic)):
         if dtype is not None and value.dtype != dtype:
             raise _StaysInPython
@@ -145,3 +163,20 @@ def _leaf(value: Any, dtype: np.dtype | None) -> Leaf:
         if isinstance(value, np.generic) and is_plain_scalar(value):
             return Leaf(layout.LEAF_SCALAR, kind)
     raise _StaysInPython
+
+
+def _jax_leaf(value: ArrayImpl, dtype: np.dtype | None) -> Leaf:
+    if not there_are_only_cpus():
+        raise _StaysInPython
+    if dtype is None:
+        return Leaf(layout.LEAF_FOREIGN, ArrayImpl, array_kind=value.aval)
+    if not is_read_in_place(value, dtype):
+        raise _StaysInPython
+    # Arrays of less than two axes have but one layout.
+    order = device_layout(value) if value.ndim > 1 else None
+    return Leaf(layout.LEAF_FOREIGN, ArrayImpl, array_kind=value.aval, layout=order)
+
+
+@functools.cache
+def _jax_arrays() -> Library:
+    return Library(**array_methods())

@@ -20,6 +20,7 @@ from pyiree.runtime.call import (
     set_argument,
     take_instance,
 )
+from pyiree.runtime.foreign import foreign_data, is_foreign, new_foreign
 from pyiree.runtime.native.intrinsics import (
     F32,
     F64,
@@ -202,6 +203,9 @@ def _set_leaf(side, leaf, value):
         set_argument(side, memory, load_i64(memory + entry.ARRAY_DATA))  # the first field of both kinds
     elif kind == caller.LEAF_SCALAR:
         set_argument(side, value, value + entry.NUMBER_VALUE)
+    elif kind == caller.LEAF_FOREIGN:
+        set_argument(side, value, foreign_data(leaf, value))
+        return 1 if load_i64(side + entry.SIDE_DATA) != 0 else 0
     else:
         place = side + entry.SIDE_SCALAR
         store_i64(side + entry.SIDE_DATA, place)
@@ -223,6 +227,12 @@ def _set_arguments(record, table, instance, leaves):
             if not _set_leaf(side, leaf, load_i64(leaves + 8 * number)):
                 return 0
         side += entry.CALL_SIDE_BYTES
+    numbers = load_i64(record + caller.RECORD_UNUSED)
+    for k in range(load_i64(record + caller.RECORD_UNUSED_COUNT)):
+        number = load_i64(numbers + 8 * k)
+        leaf = load_i64(record + caller.RECORD_LEAVES) + caller.LEAF_BYTES * number
+        if not is_foreign(leaf, load_i64(leaves + 8 * number)):
+            return 0
     return 1
 
 
@@ -234,6 +244,7 @@ def _device_array(device, shape, dtype, capsule):
     """A new device array over a result's memory, whose reference it takes over; 0 with Python's error set."""
     made = _new_object(load_i64(device + caller.DEVICE_TYPE), 0)
     if made == 0:
+        _py_decref(capsule)
         return 0
     _py_incref(shape)
     _py_incref(dtype)
@@ -249,15 +260,22 @@ def _device_array(device, shape, dtype, capsule):
 
 @native("int64(int64,int64,int64)")
 def _wrap_results(record, table, side):
-    """Puts device arrays in the place of capsules, where the caller wants those. 0: Python's error is set."""
-    if load_i64(record + caller.RECORD_RESULT_KIND) == caller.RESULT_NUMPY:
+    """Puts the caller's kind of arrays in the place of the results. 0: Python's error is set, and they are dropped."""
+    wanted = load_i64(record + caller.RECORD_RESULT_KIND)
+    if wanted == caller.RESULT_NUMPY:
         return 1
-    device, shapes = load_i64(record + caller.RECORD_DEVICE), load_i64(record + caller.RECORD_SHAPES)
-    value = load_i64(table + entry.TABLE_RESULTS)
-    for k in range(load_i64(table + entry.TABLE_RESULT_COUNT)):
-        dtype = load_i64(value + entry.VALUE_DTYPE)
-        made = _device_array(device, load_i64(shapes + 8 * k), dtype, load_i64(side + entry.SIDE_OBJECT))
+    library, kinds = load_i64(record + caller.RECORD_LIBRARY), load_i64(record + caller.RECORD_KINDS)
+    value, first = load_i64(table + entry.TABLE_RESULTS), side
+    count = load_i64(table + entry.TABLE_RESULT_COUNT)
+    for k in range(count):
+        kind, result = load_i64(kinds + 8 * k), load_i64(side + entry.SIDE_OBJECT)
+        if wanted == caller.RESULT_DEVICE:
+            made = _device_array(library, kind, load_i64(value + entry.VALUE_DTYPE), result)
+        else:
+            made = new_foreign(library, kind, result)
         if made == 0:
+            drop_results(first, k)
+            drop_results(side + entry.CALL_SIDE_BYTES, count - k - 1)
             return 0
         store_i64(side + entry.SIDE_OBJECT, made)
         value += entry.VALUE_BYTES
@@ -310,14 +328,17 @@ def _delete_leaves(record, leaves):
 @native("int64(int64,int64,int64,int64)")
 def _run(record, table, instance, leaves):
     """The program's call, and its result; 0 with Python's error set."""
-    as_arrays = 1 if load_i64(record + caller.RECORD_RESULT_KIND) == caller.RESULT_NUMPY else 0
-    if not call_program(table, instance, as_arrays):
+    as_capsules = load_i64(record + caller.RECORD_RESULT_KIND) == caller.RESULT_DEVICE
+    if not call_program(table, instance, 0 if as_capsules else 1):
         return 0
-    side = result_side(table, instance)
-    result = 0
-    if _delete_leaves(record, leaves) and _wrap_results(record, table, side):
-        result = _structure(record, table, side)
-    drop_results(side, load_i64(table + entry.TABLE_RESULT_COUNT))
+    side, count = result_side(table, instance), load_i64(table + entry.TABLE_RESULT_COUNT)
+    if not _delete_leaves(record, leaves):
+        drop_results(side, count)
+        return 0
+    if not _wrap_results(record, table, side):
+        return 0
+    result = _structure(record, table, side)
+    drop_results(side, count)
     return result
 
 
@@ -328,6 +349,11 @@ def _call_record(record, leaves, found, number):
     instance = take_instance(table)
     if instance == 0:
         return _no_memory()
+    held = 0
+    if load_i64(record + caller.RECORD_HOLDS) != 0:
+        held = load_i64(record + caller.RECORD_LEAF_COUNT)
+    for k in range(held):
+        _py_incref(load_i64(leaves + 8 * k))
     result = -1
     if _set_arguments(record, table, instance, leaves):
         store_i64(found + caller.CALLER_LAST, number)
@@ -335,6 +361,8 @@ def _call_record(record, leaves, found, number):
     else:
         drop_arguments(table, instance)
     give_instance(table, instance)
+    for k in range(held):
+        _py_decref(load_i64(leaves + 8 * k))
     return result
 
 
@@ -351,7 +379,8 @@ def _call_known(table, state, args, count, names):
         if _fits(record, args, count, names, leaves):
             if _same_items(state, load_i64(record + caller.RECORD_CONTEXT)):
                 result = _call_record(record, leaves, table, k)
-                break
+                if result != -1:
+                    break
     if most > _FEW:
         free(leaves)
     return result

@@ -25,14 +25,17 @@ RECORD_CONSTANTS = 72  # address of the constants: NumPy arrays
 RECORD_RESULT_KIND = 80  # RESULT_*
 RECORD_OUTPUT = 88  # address of the tokens of the result's structure, 0: `unflatten` makes it
 RECORD_UNFLATTEN = 96  # callable(list of leaves)
-RECORD_DEVICE = 104  # address of the device array's record
-RECORD_SHAPES = 112  # address of the shape tuple of each result
+RECORD_LIBRARY = 104  # address of the device array's record, or of the other library's
+RECORD_KINDS = 112  # address of the shape tuple of each result, or of what the other library calls its kind
 RECORD_DELETED, RECORD_DELETED_COUNT = 120, 128  # address of the numbers of the leaves that are given up
 RECORD_DELETE = 136  # the name of the method that gives a leaf up
-RECORD_BYTES = 144
+RECORD_UNUSED, RECORD_UNUSED_COUNT = 144, 152  # address of the numbers of other libraries' arrays that aren't inputs
+RECORD_HOLDS = 160  # 1: other code may run before the leaves were last looked at, so that they are referenced
+RECORD_BYTES = 168
 
 RESULT_NUMPY = 0
 RESULT_DEVICE = 1
+RESULT_FOREIGN = 2
 
 # Token: a node of a structure; its children follow.
 TOKEN_KIND = 0
@@ -54,14 +57,16 @@ TOKEN_EQUAL = 6  # a static argument: an equal object of that type, whose compar
 LEAF_KIND = 0
 LEAF_TYPE = 8  # exact type
 LEAF_DTYPE, LEAF_RANK, LEAF_DIMS = 16, 24, 32  # of arrays
-LEAF_DETAIL = 40  # of a device array: its record; of a number: the format to put it in
+LEAF_DETAIL = 40  # of a device array or another library's: its record; of a number: the format to put it in
 LEAF_SHAPE = 48  # of a device array: the tuple
+LEAF_ARRAY_KIND, LEAF_LAYOUT = 16, 24  # of another library's array, in place of dtype and rank; a layout of 0: any
 LEAF_BYTES = 56
 
 LEAF_ARRAY = 0  # a NumPy array
 LEAF_DEVICE = 1  # a device array whose content is there
 LEAF_NUMBER = 2  # a Python number
 LEAF_SCALAR = 3  # a NumPy scalar
+LEAF_FOREIGN = 4  # another library's array
 
 # Formats of Python numbers.
 FORMAT_BOOL = 0
@@ -76,3 +81,13 @@ DEVICE_EMPTY, DEVICE_EMPTY_COUNT = 40, 48  # address of the places of the fields
 DEVICE_NONE = 56  # None
 DEVICE_CAPSULE_TYPE, DEVICE_ARRAY_TYPE = 64, 72  # what the first two fields hold, if not None
 DEVICE_BYTES = 80
+
+# Another library's record: functions of one of its arrays, and how to make one.
+FOREIGN_POINTER = 0  # the address of its bytes; raises where it was deleted
+FOREIGN_KIND = 8  # an object that stands for its shape and dtype
+FOREIGN_LAYOUT = 16  # an object that stands for the order of its bytes
+FOREIGN_PLACE, FOREIGN_PLACE_TYPE = 24, 32  # where it is, and the type of that object for one that can be read
+FOREIGN_READY, FOREIGN_TRUE = 40, 48  # whether its bytes are there, and True
+FOREIGN_WAIT = 56
+FOREIGN_PUT, FOREIGN_TARGET, FOREIGN_DEVICES = 64, 72, 80  # put(kind, target, [NumPy array], devices)
+FOREIGN_BYTES = 88

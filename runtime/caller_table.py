@@ -45,6 +45,23 @@ class Leaf(NamedTuple):
     dtype: Any = None
     shape: tuple[int, ...] = ()
     number_format: int = 0
+    array_kind: Any = None  # of another library's array: what `Library.kind` gives
+    layout: Any = None  # and what `Library.layout` gives; None: any is good
+
+
+class Library(NamedTuple):
+    """Another library's arrays: functions of one, and how `put(kind, target, [NumPy array], devices)` makes one."""
+
+    pointer: Callable[[Any], int]  # raises where the array was deleted
+    kind: Callable[[Any], Any]
+    layout: Callable[[Any], Any]
+    place: Callable[[Any], Any]
+    place_type: type
+    ready: Callable[[Any], bool]
+    wait: Callable[[Any], Any]
+    put: Callable[..., Any]
+    target: Any
+    devices: Any
 
 
 class Guard(NamedTuple):
@@ -72,17 +89,27 @@ class Record:
         output: Structure | None,
         unflatten: Callable[[list[Any]], Any],
         as_device_arrays: bool,
+        library: Library | None,
+        result_kinds: Sequence[Any],
         deleted: Sequence[int],
     ):
         """`inputs` says for each argument of the program which leaf it is, or -1 - the number of a constant.
 
-        `output` is the structure of the results, or None where only `unflatten` can make it.
+        `output` is the structure of the results, or None where only `unflatten` can make it. The results are arrays of
+        the `library`, of `result_kinds`, or device arrays, or else NumPy arrays.
         """
         program.make_plan()
         self.leaf_count = len(leaves)
         self._keep: list[Any] = [context, program.table, constants, unflatten, leaves, arguments, keywords, output]
         names = [id(name) for name in keywords]
-        shapes = [shape for shape, _ in program.result_specs]
+        kinds = [shape for shape, _ in program.result_specs] if library is None else list(result_kinds)
+        unused = [n for n, leaf in enumerate(leaves) if leaf.kind == layout.LEAF_FOREIGN and n not in inputs]
+        foreign = any(leaf.kind == layout.LEAF_FOREIGN for leaf in leaves)
+        result_kind = layout.RESULT_DEVICE if as_device_arrays else layout.RESULT_NUMPY
+        made = _device_record().ctypes.data
+        if library is not None:
+            result_kind, made = layout.RESULT_FOREIGN, self._library(library)
+        self._made = made
         fields = {
             layout.RECORD_CONTEXT: id(context),
             layout.RECORD_ARGUMENTS: len(arguments),
@@ -94,16 +121,19 @@ class Record:
             layout.RECORD_PROGRAM: program.table.ctypes.data,
             layout.RECORD_INPUTS: self._words(inputs),
             layout.RECORD_CONSTANTS: self._words([id(constant) for constant in constants]),
-            layout.RECORD_RESULT_KIND: layout.RESULT_DEVICE if as_device_arrays else layout.RESULT_NUMPY,
+            layout.RECORD_RESULT_KIND: result_kind,
             layout.RECORD_OUTPUT: self._tokens([output]) if output is not None else 0,
             layout.RECORD_UNFLATTEN: id(unflatten),
-            layout.RECORD_DEVICE: _device_record().ctypes.data,
-            layout.RECORD_SHAPES: self._words([id(shape) for shape in shapes]),
+            layout.RECORD_LIBRARY: made,
+            layout.RECORD_KINDS: self._words([id(kind) for kind in kinds]),
             layout.RECORD_DELETED: self._words(deleted),
             layout.RECORD_DELETED_COUNT: len(deleted),
             layout.RECORD_DELETE: id(_DELETE),
+            layout.RECORD_UNUSED: self._words(unused),
+            layout.RECORD_UNUSED_COUNT: len(unused),
+            layout.RECORD_HOLDS: int(foreign or len(deleted) > 0),
         }
-        self._keep.append(shapes)
+        self._keep += [kinds, library]
         self.address = self._words([fields[place] for place in range(0, layout.RECORD_BYTES, 8)])
 
     def _words(self, values: Sequence[int]) -> int:
@@ -111,6 +141,12 @@ class Record:
         array = words_of(values)
         self._keep.append(array)
         return array.ctypes.data
+
+    def _library(self, library: Library) -> int:
+        """The address of another library's record."""
+        methods = [library.pointer, library.kind, library.layout, library.place, library.place_type]
+        last = [library.ready, True, library.wait, library.put, library.target, library.devices]
+        return self._words([id(item) for item in (*methods, *last)])
 
     def _tokens(self, structures: Sequence[Structure]) -> int:
         return self._words([word for structure in structures for word in self._token(structure)])
@@ -127,6 +163,9 @@ class Record:
 
     def _leaf(self, leaf: Leaf) -> list[int]:
         detail = leaf.number_format
+        if leaf.kind == layout.LEAF_FOREIGN:
+            order = 0 if leaf.layout is None else id(leaf.layout)
+            return [leaf.kind, id(leaf.type), id(leaf.array_kind), order, 0, self._made, 0]
         if leaf.kind == layout.LEAF_DEVICE:
             detail = _device_record().ctypes.data
         dims = self._words(leaf.shape)

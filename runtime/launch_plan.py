@@ -22,7 +22,7 @@ from pyiree.runtime.vmfb.abi import ENCODING_DENSE_ROW_MAJOR, parse_convention
 if TYPE_CHECKING:
     from pyiree.runtime.session import Function
 
-_MOST_STEPS = 4096  # a function that takes more instructions has more to do than a plan would spare
+_MOST_STEPS = 1 << 16  # instructions; a longer function has more to do than a plan would spare
 
 
 class Range(NamedTuple):
@@ -106,6 +106,7 @@ class _Reader:
         self._arguments = arguments
         self._values: dict[int, int] = {}
         self._references: dict[int, Any] = dict(enumerate(arguments))
+        self._imports: dict[int, tuple[Any, Sequence[Any]]] = {}
         self.allocations: list[int] = []
         self.launches: list[Launch] = []
 
@@ -182,13 +183,8 @@ class _Reader:
     def _call(self, ordinal: int, segments: list[int] | None, operands: list[int], results: list[int]) -> None:
         if not ordinal & isa.IMPORT_BIT:
             raise _NotStraight
-        item = self._module.imported_functions[ordinal & ~isa.IMPORT_BIT]
-        module, _, name = item.full_name.partition(".")
-        follow = getattr(self, "_import_" + name.replace(".", "_"), None) if module == "hal" else None
-        if follow is None:
-            raise _NotStraight
-        codes = parse_convention(item.signature.calling_convention).arguments
-        values = self._arguments_of(codes, segments, list(operands))
+        follow, codes = self._imported(ordinal & ~isa.IMPORT_BIT)
+        values = self._arguments_of(codes, segments, operands)
         found = follow(*values)
         for register in results:
             if isa.is_ref(register):
@@ -196,12 +192,26 @@ class _Reader:
             else:
                 self._values[register] = found
 
+    def _imported(self, number: int) -> tuple[Any, Sequence[Any]]:
+        """The method that follows an import, and the codes of its arguments."""
+        known = self._imports.get(number)
+        if known is None:
+            item = self._module.imported_functions[number]
+            module, _, name = item.full_name.partition(".")
+            follow = getattr(self, "_import_" + name.replace(".", "_"), None) if module == "hal" else None
+            if follow is None:
+                raise _NotStraight
+            known = follow, parse_convention(item.signature.calling_convention).arguments
+            self._imports[number] = known
+        return known
+
     def _arguments_of(self, codes: Sequence[Any], segments: list[int] | None, operands: list[int]) -> list[Any]:
         """The arguments of an import; a span comes as a list of tuples."""
         values: list[Any] = []
+        registers = iter(operands)
 
         def take(code: Any) -> Any:
-            register = operands.pop(0)
+            register = next(registers)
             return self._reference(register) if code == "r" else self._value(register)
 
         for k, code in enumerate(codes):
