@@ -1,15 +1,16 @@
 """`stablehlo.scatter` as `iree_linalg_ext.scatter` on at most two dimensions.
 
-Enters: any scatter of one operand. Leaves: the operand as rows, updates as rows, and one row number for each update,
--1 for those that would touch something out of bounds (they are dropped). Where the scattered dimensions are not the
-leading ones, or windows are not whole rows, every element is a row of its own. One window at a place that is known
+Enters: any scatter, if each operand is scattered into on its own. Leaves: the operand as rows, updates as rows, and one
+row number for each update, -1 for those that would touch something out of bounds (they are dropped). Where the
+scattered dimensions are not the leading ones, or windows are not whole rows, every element is a row of its own. One
+window at a place that is known
 (`x.at[2:5].set(y)`) is a slice that is combined and inserted.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyiree.compiler.input.converter import Converter, converts
@@ -27,22 +28,42 @@ from pyiree.compiler.ir.types import TensorType, i1
 
 @converts("stablehlo.scatter")
 def _scatter(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
-    if len(operands) != 3:
-        raise c.emitter.unsupported(op, "of several operands")
-    operand, indices, updates = operands
+    count = len(operands) // 2
+    if count > 1 and not _are_separate(op.regions[0].blocks[0], count):
+        raise c.emitter.unsupported(op, "of several operands that are read together")
+    return [_scattered(c, op, k, operands[k], operands[count], operands[count + 1 + k]) for k in range(count)]
+
+
+def _scattered(c: Converter, op: Any, number: int, operand: Lazy, indices: Lazy, updates: Lazy) -> Lazy:
+    """One of a scatter's results."""
     if 0 in updates.shaped.shape:
-        return [operand]
-    scatter = _Scatter(c, op, operand, indices, updates)
+        return operand
+    scatter = _Scatter(c, op, number, operand, indices, updates)
     place = scatter.known_place()
     if place is not None:
-        return [scatter.into_slice(place)]
-    return [Tensor(operand.shaped, scatter.by_rows() if scatter.has_whole_rows() else scatter.by_elements())]
+        return scatter.into_slice(place)
+    return Tensor(operand.shaped, scatter.by_rows() if scatter.has_whole_rows() else scatter.by_elements())
+
+
+def _are_separate(body: Any, count: int) -> bool:
+    """Whether each result of a body follows from its own operand and update alone."""
+    sources: dict[Any, set[int]] = {value: {i % count} for i, value in enumerate(body.arguments)}
+    for view in body.operations:
+        op = view.operation
+        if op.name == "stablehlo.return":
+            return all(sources.get(value, set()) <= {k} for k, value in enumerate(op.operands))
+        found: set[int] = set().union(*[sources.get(value, set()) for value in op.operands])
+        sources.update(dict.fromkeys(op.results, found))
+    return False
 
 
 class _Scatter:
     """One scatter, with its dimension numbers read."""
 
-    def __init__(self, c: Converter, op: Any, operand: Lazy, indices: Lazy, updates: Lazy) -> None:
+    def __init__(
+        self, c: Converter, op: Any, number: int, operand: Lazy, indices: Lazy, updates: Lazy
+    ) -> None:
+        self.number = number
         numbers = dialect_attribute(op, "scatter_dimension_numbers", "ScatterDimensionNumbers")
         self.c, self.op = c, op
         self.operand, self.indices, self.updates = operand, indices, updates
@@ -109,10 +130,9 @@ class _Scatter:
         window = Shaped(tuple(self.sizes), kind, TensorType(self.sizes, kind.type))
         update: Lazy = Tensor(window, reshape(c, c.tensor(self.updates), self.sizes))
         old = Tensor(window, extract_slice(c, original, offsets, self.sizes, [1] * len(place)))
-        body = self.op.regions[0].blocks[0]
 
         def combine(scalars: list[Value]) -> list[Value]:
-            (new,) = c.scalar_block(body, scalars)
+            new = self._combined(*scalars)
             return [new if fits is None else emitter.select(fits, new, scalars[0])]
 
         new = c.map(window, [old, update], combine)
@@ -191,20 +211,35 @@ class _Scatter:
     def _emit(self, updates: Value, numbers: Value, count: int, original: Value) -> Value:
         c = self.c
         unique = self.op.attributes["unique_indices"].value if "unique_indices" in self.op.attributes else False
-        body = self.op.regions[0].blocks[0]
-        scattered = scatter_rows(c, updates, reshape(c, numbers, (count, 1)), original, body, unique)
-        return reshape(c, scattered, self.shape)
+        column = reshape(c, numbers, (count, 1))
+        return reshape(c, scatter_rows(c, updates, column, original, self._combined, unique), self.shape)
+
+    def _combined(self, old: Value, update: Value) -> Value:
+        """What the body makes of an element; it reads nothing of other operands."""
+        block = self.op.regions[0].blocks[0]
+        half = len(block.arguments) // 2
+        known = {self.number: old, half + self.number: update}
+        scalars = [
+            known[i] if i in known else self.c.emitter.zero(self.c.shaped(value).element.type)
+            for i, value in enumerate(block.arguments)
+        ]
+        return self.c.scalar_block(block, scalars)[self.number]
 
 
 def scatter_rows(
-    c: Converter, updates: Value, column: Value, original: Value, body: Any, unique: bool = False
+    c: Converter,
+    updates: Value,
+    column: Value,
+    original: Value,
+    combine: Callable[[Value, Value], Value],
+    unique: bool = False,
 ) -> Value:
-    """`iree_linalg_ext.scatter` of rows by their numbers; the StableHLO body gets the old value first."""
+    """`iree_linalg_ext.scatter` of rows by their numbers; `combine` gets the old value first."""
     emitter = c.emitter
     block = Block([updates.type.element_type, original.type.element_type])  # type: ignore[attr-defined]
     with emitter.inside(block):
         update, old = block.arguments
-        emitter.emit("iree_linalg_ext.yield", c.scalar_block(body, [old, update]), ())
+        emitter.emit("iree_linalg_ext.yield", [combine(old, update)], ())
     properties = {"dimension_map": int_array([0]), "unique_indices": bool_attr(unique)}
     scattered = emitter.emit(
         "iree_linalg_ext.scatter",

@@ -44,7 +44,7 @@ def _select_and_scatter(c: Converter, op: Any, operands: list[Lazy]) -> list[Laz
         reshape(c, c.tensor(source), (count,)),
         reshape(c, places, (count, 1)),
         reshape(c, original, (math.prod(result.shape),)),
-        op.regions[1].blocks[0],
+        lambda old, update: c.scalar_block(op.regions[1].blocks[0], [old, update])[0],
     )
     return [Tensor(result, reshape(c, flat, result.shape))]
 

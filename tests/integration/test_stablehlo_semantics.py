@@ -18,7 +18,7 @@ def run_text():
     from pyiree.runtime import session
 
     def run(given, body, made, *arrays):
-        names = ", ".join(f"%{name}: {type}" for name, type in zip("abcdef", given))
+        names = ", ".join(f"%{name}: {type}" for name, type in zip("abcde", given))
         text = f"func.func @main({names}) -> {made} {{\n{body}\n  return %r : {made}\n}}"
         with session.load(pipeline.compile(text).vmfb) as module:
             return np.array(module["main"](*arrays))
@@ -172,3 +172,34 @@ def test_logistic_keeps_its_precision_far_below_zero(run_text, element):
         wanted = (1 / (1 + np.exp(-x.astype(np.float64)))).astype(dtype).astype(np.float64)
     info = ml_dtypes.finfo(dtype)
     np.testing.assert_allclose(got.astype(np.float64), wanted, rtol=2 * info.eps, atol=float(info.smallest_subnormal))
+
+
+SCATTER = """  %r, %s = "stablehlo.scatter"(%a, %b, %c, %d, %e) ({
+  ^bb0(%p: tensor<i32>, %q: tensor<f32>, %u: tensor<i32>, %v: tensor<f32>):
+    %x = stablehlo.add %p, %u : tensor<i32>
+    %y = stablehlo.maximum %v, %q : tensor<f32>
+    stablehlo.return %x, %y : tensor<i32>, tensor<f32>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+    scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, indices_are_sorted = false, unique_indices = false}
+    : (tensor<4xi32>, tensor<4xf32>, tensor<5x1xi32>, tensor<5xi32>, tensor<5xf32>) -> (tensor<4xi32>, tensor<4xf32>)"""
+SCATTERED = ["tensor<4xi32>", "tensor<4xf32>", "tensor<5x1xi32>", "tensor<5xi32>", "tensor<5xf32>"]
+
+
+def test_scatters_into_several_operands(run_text):
+    """scatter: "results...[result_index] = update_computation(results...[result_index], updates...[update_index])"."""
+    places = np.array([[2], [0], [2], [7], [-1]], np.int32)
+    given = np.arange(4, dtype=np.int32), np.array([5, -1, -9, 0.5], np.float32)
+    updates = np.array([10, 20, 30, 40, 50], np.int32), np.array([-3, 4, -2, 99, 99], np.float32)
+    got = run_text(SCATTERED, SCATTER, SCATTERED[0], *given, places, *updates)
+    assert got.tolist() == [20, 1, 42, 3]
+    got = run_text(SCATTERED, SCATTER.replace("%r, %s", "%s, %r"), SCATTERED[1], *given, places, *updates)
+    assert got.tolist() == [5, -1, -2, 0.5]
+
+
+def test_scatters_whose_operands_are_read_together_are_named(run_text):
+    from pyiree.compiler.errors import UnsupportedError
+
+    both = "%w = stablehlo.convert %v : (tensor<f32>) -> tensor<i32>\n    %x = stablehlo.add %p, %w"
+    body = SCATTER.replace("%x = stablehlo.add %p, %u", both)
+    with pytest.raises(UnsupportedError, match=r"stablehlo\.scatter of several operands that are read together"):
+        run_text(SCATTERED, body, SCATTERED[0])

@@ -1,0 +1,49 @@
+"""One random program, computed by us and by an oracle.
+
+Enters: a `Program`. Leaves: what an oracle says of it in words, None where we compute the same. The interpreter of
+StableHLO is the oracle; where it can't run a program XLA is.
+"""
+
+from . import compare
+from .processes import Evaluator
+
+
+class Checker:
+    """Evaluators that are kept for many programs."""
+
+    def __init__(self):
+        self._evaluators = {name: Evaluator(name) for name in ("ours", "reference", "xla")}
+
+    def difference(self, program):
+        """What is wrong, in words; None if nothing is, or if there is no oracle for the program."""
+        ours = self._run("ours", program, "text")
+        oracle, flushes = self._oracle("reference", program, "plain"), False
+        if oracle is None:
+            oracle, flushes = self._oracle("xla", program, "text"), True
+        if isinstance(ours, str):
+            return ours
+        if oracle is None:
+            return None
+        found = compare.failures(program, ours, *oracle, flushes)
+        return "\n".join(text for _, text in found) or None
+
+    def check(self, program):
+        """Asserts that nothing is wrong."""
+        wrong = self.difference(program)
+        assert wrong is None, f"{wrong}\n{program!r}"
+
+    def close(self):
+        """Ends the processes."""
+        for evaluator in self._evaluators.values():
+            evaluator.close()
+
+    def _run(self, name, program, form):
+        arguments = [v.element for v in program.arguments]
+        results = [(v.shape, v.element) for v in program.results]
+        return self._evaluators[name].run(program.text(form), program.data, arguments, results)
+
+    def _oracle(self, name, program, form):
+        """Results, and results with errors added; None if the oracle can't give them."""
+        found = self._run(name, program, form)
+        moved = found if isinstance(found, str) else self._run(name, program, "moved")
+        return None if isinstance(moved, str) else (found, moved)
