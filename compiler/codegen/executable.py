@@ -39,6 +39,8 @@ def build_executable(
             raise CompileError(f"two kernels of {name} have the symbol {unit.symbol}")
     entry_points = [replace(e, symbol=stands_for.get(e.symbol, e.symbol)) for e in entry_points]
     units = list(distinct.values())
+    # Kernels call each other by their symbols.
+    merged = {symbol: first for symbol, first in stands_for.items() if symbol != first}
     return link(
         [
             library_tables(name, entry_points, target),
@@ -48,7 +50,7 @@ def build_executable(
         [LIBRARY_QUERY_SYMBOL],
         lambda symbol: library.object_of(symbol, target, cache),
         ["", f"the query of {name}", *(f"kernel {unit.symbol or k} of {name}" for k, unit in enumerate(units))],
-        [{}, {}, *({KERNEL_SYMBOL: unit.symbol} if unit.symbol else {} for unit in units)],
+        [{}, {}, *({**merged, KERNEL_SYMBOL: unit.symbol} if unit.symbol else {} for unit in units)],
     )
 
 

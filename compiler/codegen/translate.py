@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 from ..ir.core import Operation
 from .dispatch import DispatchGraph
@@ -54,7 +55,7 @@ class DispatchKernel:
     @property
     def symbol(self) -> str:
         """The name in the object: the kernel's, as far as it is an identifier."""
-        return re.sub(r"[^A-Za-z0-9_.$]", "_", self.name)
+        return symbol_of(self.name)
 
     @cached_property
     def llvm_text(self) -> str:
@@ -80,6 +81,11 @@ class DispatchKernel:
         return EntryPoint(self.symbol, self.name, self.constant_count, self.binding_count, self.local_memory_bytes)
 
 
+def symbol_of(name: str) -> str:
+    """The symbol of a kernel in an object: its name, as far as that is an identifier."""
+    return re.sub(r"[^A-Za-z0-9_.$]", "_", name)
+
+
 def translate_dispatch(func: Operation, target: Target) -> DispatchKernel:
     """Generates the kernel of one dispatch function."""
     graph = DispatchGraph(func)
@@ -87,8 +93,17 @@ def translate_dispatch(func: Operation, target: Target) -> DispatchKernel:
     return DispatchKernel(graph.name, plan, graph.binding_count, graph.constant_count, target)
 
 
+class LinkedKernel(Protocol):
+    """What is linked: a kernel's object and its entry in the tables."""
+
+    @property
+    def entry_point(self) -> EntryPoint: ...
+
+    def unit(self) -> objects.Unit: ...
+
+
 def link_executable(
-    name: str, kernels: Sequence[DispatchKernel], target: Target, cache: objects.ObjectCache | None = None
+    name: str, kernels: Sequence[LinkedKernel], target: Target, cache: objects.ObjectCache | None = None
 ) -> bytes:
     """One ELF executable library of all kernels, entry points in order."""
     entries = [kernel.entry_point for kernel in kernels]

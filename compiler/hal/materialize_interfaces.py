@@ -10,11 +10,14 @@ After:  hal.executable with a variant for each target of the device; functions t
     func.func @f() {
       %1 = hal.interface.constant.load layout(#layout) ordinal(0) : i32
       %0 = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) flags(ReadOnly) : …
+
+The function of a loop, which calls other kernels, keeps its arguments: they are what it hands on.
 """
 
 from __future__ import annotations
 
 from pyiree.compiler.codegen.llvm.kernel import MAX_BINDINGS, MAX_CONSTANTS
+from pyiree.compiler.codegen.sequence import is_sequence
 from pyiree.compiler.dialects.builtin import ModuleOp
 from pyiree.compiler.dialects.func import FuncOp
 from pyiree.compiler.dialects.hal import DeviceTargetAttr, DeviceType, ExecutableTargetAttr
@@ -155,6 +158,8 @@ def _convert_function(function: FuncOp, reads: list[bool] | None) -> PipelineLay
         len(constants),
         PIPELINE_LAYOUT_FLAG["Indirect"],
     )
+    if is_sequence(function):
+        return layout
     builder = Builder.at_start(block, function.location)
     for ordinal, constant in enumerate(constants):
         load = builder.insert(InterfaceConstantLoadOp(layout, ordinal, result=i32))

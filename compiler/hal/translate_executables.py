@@ -14,6 +14,7 @@ from collections.abc import Container
 from typing import Any
 
 import numpy as np
+from pyiree.compiler.codegen.sequence import SequenceKernel, is_sequence, translate_sequence
 from pyiree.compiler.codegen.target import Target
 from pyiree.compiler.codegen.translate import DispatchKernel, link_executable, translate_dispatch
 from pyiree.compiler.dialects.builtin import ModuleOp
@@ -52,17 +53,19 @@ def translate_all_executables(module: ModuleOp, context: PassContext) -> None:
     variants = [v for op in executables for v in op.body.entry.ops if isinstance(v, ExecutableVariantOp)]
     first = variants[0]
     name = f"{module.sym_name or 'module'}_linked"
-    kernels = []
+    kernels: list[DispatchKernel | SequenceKernel] = []
+    translated: dict[tuple[str, str], DispatchKernel | SequenceKernel] = {}
     exports: dict[str, ExecutableExportOp] = {}
     renamed: dict[SymbolRefAttr, SymbolRefAttr] = {}
     for variant in variants:
         _check_format(variant, options.target)
         for export, function in _functions(variant):
             old = SymbolRefAttr(_executable_name(variant), variant.sym_name, export.sym_name)
+            key = (old.root, old.leaf)
             unique = _unique_name(export.sym_name, old.root, exports)
             export.sym_name = function.sym_name = unique
             renamed[old] = SymbolRefAttr(name, first.sym_name, unique)
-            kernel = translate_dispatch(function, options.target)
+            kernel = translated[key] = _translate(function, translated, options.target)
             kernels.append(kernel)
             _set_count(export, kernel)
             export.detach()
@@ -100,6 +103,15 @@ def _check_format(variant: ExecutableVariantOp, target: Target) -> None:
         )
 
 
+def _translate(
+    function: FuncOp, translated: dict[tuple[str, str], DispatchKernel | SequenceKernel], target: Target
+) -> DispatchKernel | SequenceKernel:
+    """The kernel of a function; those that it calls stand before it."""
+    if is_sequence(function):
+        return translate_sequence(function, translated, target)
+    return translate_dispatch(function, target)
+
+
 def _functions(variant: ExecutableVariantOp) -> list[tuple[ExecutableExportOp, FuncOp]]:
     """The exports of a variant with their functions."""
     inner = next(op for op in variant.body.entry.ops if isinstance(op, ModuleOp))
@@ -125,7 +137,7 @@ def _unique_name(name: str, executable: str, taken: Container[str]) -> str:
     return found
 
 
-def _set_count(export: ExecutableExportOp, kernel: DispatchKernel) -> None:
+def _set_count(export: ExecutableExportOp, kernel: DispatchKernel | SequenceKernel) -> None:
     """Makes the count region say what the kernel says."""
     region = export.workgroup_count
     workload = list(region.entry.arguments[1:]) if region.blocks else []
@@ -144,9 +156,10 @@ def kernel_text(module: ModuleOp, kind: str, context: PassContext) -> str:
     PassManager(["iree-hal-materialize-interfaces"]).run(module, context)
     options: Any = context.options or CompileOptions()
     parts = []
+    translated: dict[tuple[str, str], DispatchKernel | SequenceKernel] = {}
     for variant in module.walk_type(ExecutableVariantOp):
-        inner = next(op for op in variant.body.entry.ops if isinstance(op, ModuleOp))
-        for function in inner.body_block.ops:
-            if isinstance(function, FuncOp):
-                parts.append(translate_dispatch(function, options.target).text(kind))
+        for export, function in _functions(variant):
+            kernel = _translate(function, translated, options.target)
+            translated[_executable_name(variant), export.sym_name] = kernel
+            parts.append(kernel.text(kind))
     return "\n".join(parts)

@@ -42,5 +42,6 @@ register_passes(
         "iree-stream-annotate-dispatch-arguments": "pyiree.compiler.stream.annotate_dispatch_arguments",
         "iree-stream-fold-uniform-operands": "pyiree.compiler.stream.fold_uniform_operands",
         "iree-stream-pack-dispatch-operands": "pyiree.compiler.stream.pack_dispatch_operands",
+        "pyiree-stream-form-loop-dispatches": "pyiree.compiler.stream.form_loop_dispatches",
     }
 )

@@ -45,14 +45,14 @@ def pack_dispatch_operands(module: Operation, context: PassContext) -> None:
             _unpack_arguments(function)
     for dispatch in list(module.walk_type(CmdDispatchOp)):
         builder = Builder.before(dispatch.parent_of_type(CmdExecuteOp), dispatch.location)  # type: ignore[arg-type]
-        dispatch.uniform_operands = [word for v in dispatch.uniform_operands for word in _words(builder, v)]
+        dispatch.uniform_operands = [word for v in dispatch.uniform_operands for word in words_of(builder, v)]
 
 
-def _words(b: Builder, value: Value) -> list[Value]:
+def words_of(b: Builder, value: Value) -> list[Value]:
     """A number as i32 values."""
     type = value.type
     if isinstance(type, ComplexType):
-        return [*_words(b, b.insert(ReOp(value)).result), *_words(b, b.insert(ImOp(value)).result)]
+        return [*words_of(b, b.insert(ReOp(value)).result), *words_of(b, b.insert(ImOp(value)).result)]
     if type.is_index:
         value = b.insert(IndexCastUIOp(value, out=i64)).out
     elif isinstance(type, FloatType):
@@ -78,7 +78,7 @@ def _unpack_arguments(function: FunctionOp) -> None:
     for argument in old:
         kept = function.argument_attributes(argument.index).value
         first = len(block.arguments)
-        value = _from_words(builder, block, argument.type)
+        value = from_words(builder, block, argument.type)
         words = len(block.arguments) - first
         if value.defining_op is None:
             attributes.append(kept)
@@ -91,13 +91,13 @@ def _unpack_arguments(function: FunctionOp) -> None:
     set_signature(function, attributes)
 
 
-def _from_words(b: Builder, block: Block, type: Type) -> Any:
+def from_words(b: Builder, block: Block, type: Type) -> Any:
     """A number of a type put together from new i32 arguments; a binding stays what it is."""
     if isinstance(type, BindingType):
         return block.add_argument(type)
     if isinstance(type, ComplexType):
-        real = _from_words(b, block, type.element_type)
-        return b.insert(CreateOp(real, _from_words(b, block, type.element_type))).result
+        real = from_words(b, block, type.element_type)
+        return b.insert(CreateOp(real, from_words(b, block, type.element_type))).result
     width = 64 if type.is_index else bit_width(type)
     value: Value = block.add_argument(i32)
     if width > 32:

@@ -73,6 +73,9 @@ CMD_PASSES = (
     "cse",
     "iree-stream-fold-uniform-operands",
     "canonicalize",
+    # Loops of little work are one dispatch, which needs the last form of those of an iteration.
+    "pyiree-stream-form-loop-dispatches",
+    HOST_CANONICALIZE,
 )
 
 PASSES = ASYNC_PASSES + CMD_PASSES
