@@ -6,6 +6,7 @@ import functools
 import importlib
 
 FAMILIES = (
+    "batch_norm",
     "bitcasts",
     "calls",
     "contractions",

@@ -140,6 +140,11 @@ def reduce_precision(s):
 def bitcast(s):
     """Between types of one width, or with a last dim more or less."""
     x = s.any((*et.INTEGERS, *FLOATS))
+    if et.is_float(x.element):
+        # The bits of a NaN that an op makes are anyone's.
+        nan = s.emit("compare", [x, x], "i1", x.shape, f" {{{comparison('NE', x.element)}}}")
+        one = s.constant(x.element, x.shape, et.np_full(x.shape, 1, x.element))
+        x = s.emit("select", [nan, one, x], x.element, x.shape)
     element = s.choices.element((*et.INTEGERS, *FLOATS))
     old, new = et.width(x.element), et.width(element)
     if old == new:
@@ -147,9 +152,10 @@ def bitcast(s):
     elif old > new and x.size * (old // new) <= 4000:
         s.emit("bitcast_convert", [x], element, (*x.shape, old // new))
     elif old < new:
-        x = s.any((x.element,)) if not x.shape or x.shape[-1] != new // old else x
-        wanted = (*x.shape[:-1], new // old)
-        x = s.of(x.element, wanted)
+        if not x.shape or x.shape[-1] != new // old:
+            if et.is_float(x.element):
+                return
+            x = s.of(x.element, (*x.shape[:-1], new // old))
         s.emit("bitcast_convert", [x], element, x.shape[:-1])
 
 
