@@ -24,15 +24,23 @@ ATTRIBUTE = "pyiree.fourier"
 #: Transforms are written with such lengths only as one kernel does at a time: of short primes, and of so many bytes.
 LARGEST_PRIME = 31
 LONGEST_BYTES = 1 << 16
+#: So many elements may be summed with all roots of unity, whatever the factors of their number are.
+LONGEST_DENSE = 256
 OPERAND, RESULT = "operand", "result"
+
+
+def smooth_part(length: int) -> int:
+    """The product of the short prime factors of a length."""
+    rest = length
+    for factor in range(2, LARGEST_PRIME + 1):
+        while rest % factor == 0:
+            rest //= factor
+    return length // rest
 
 
 def is_smooth(length: int) -> bool:
     """Whether all prime factors of a length are short."""
-    for factor in range(2, LARGEST_PRIME + 1):
-        while length % factor == 0:
-            length //= factor
-    return length == 1
+    return smooth_part(length) == length
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 Enters: a transform over the last one to three dimensions. Leaves: for each dimension one generic that is marked as a
 transform (`dialects/fourier`), or several: a length too long for a kernel is n1 * n2, with twiddle factors between
-the transforms of either length (Cooley and Tukey's step); one with long prime factors is a convolution with a chirp
-(Bluestein's), by transforms of a smooth length. A real signal of even length is taken for a complex one of half the
-length, whose spectrum is then taken apart; an inverse one goes the same way back.
+the transforms of either length (Cooley and Tukey's step); one with very long prime factors is a convolution with a
+chirp (Bluestein's), by transforms of a smooth length. A real signal of even length is taken for a complex one of half
+the length, whose spectrum is then taken apart; an inverse one goes the same way back.
 """
 
 from __future__ import annotations
@@ -14,7 +14,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from pyiree.compiler.dialects.fourier import ATTRIBUTE, LONGEST_BYTES, is_smooth, transform_attribute
+from pyiree.compiler.dialects.fourier import (
+    ATTRIBUTE,
+    LONGEST_BYTES,
+    LONGEST_DENSE,
+    is_smooth,
+    smooth_part,
+    transform_attribute,
+)
 from pyiree.compiler.input.complex_scalars import Parts
 from pyiree.compiler.input.converter import Converter, converts
 from pyiree.compiler.input.elements import COMPLEX, Element, element
@@ -75,12 +82,13 @@ class _Transforms:
             done = broadcast(self.c, found, Shaped.of(signal.shaped.shape, self.kind), dims)
         elif length == 1:
             done = self._map(signal.shaped.shape, [signal], lambda x: [x * scale if scale != 1.0 else x])
-        elif not is_smooth(length):
-            done = self._by_convolution(signal, axis, sign, scale)
-        elif length * self.bytes > LONGEST_BYTES:
-            done = self._in_two_steps(signal, axis, sign, scale)
-        else:
+        elif self._is_short(length):
             return self._transform(signal, axis, sign, scale, swapped)
+        elif length // (smooth := smooth_part(length)) > LONGEST_DENSE:
+            done = self._by_convolution(signal, axis, sign, scale)
+        else:
+            first = smooth if smooth < length else _near_root(length)
+            done = self._in_two_steps(signal, axis, sign, scale, first)
         return self._with_swapped_dims(done, axis) if swapped else done
 
     def _with_swapped_dims(self, signal: Lazy, axis: int) -> Lazy:
@@ -143,10 +151,13 @@ class _Transforms:
         op.attributes[ATTRIBUTE] = transform_attribute(sign, scale)
         return Tensor(shaped, op.results[0])
 
-    def _in_two_steps(self, signal: Lazy, axis: int, sign: int, scale: float) -> Lazy:
+    def _is_short(self, length: int) -> bool:
+        """Whether one kernel does a transform."""
+        return length <= LONGEST_DENSE or (is_smooth(length) and length * self.bytes <= LONGEST_BYTES)
+
+    def _in_two_steps(self, signal: Lazy, axis: int, sign: int, scale: float, first: int) -> Lazy:
         """Places are n2 * a + b; transforms over a, twiddle factors, transforms over b: frequencies k1 + n1 * k2."""
         length = signal.shaped.shape[axis]
-        first = min((d for d in range(1, length + 1) if length % d == 0), key=lambda d: abs(math.log(d * d / length)))
         second = length // first
         signal = self._split(signal, axis, first, second)
         signal = self.along(signal, axis, sign, 1.0)
@@ -160,7 +171,7 @@ class _Transforms:
         if first * second <= _LARGE_TABLE:
             factors = roots(sign * np.outer(np.arange(first), np.arange(second)), first * second)
             return self._times(signal, [(factors, (axis, axis + 1))])
-        inner = min((d for d in range(1, first + 1) if first % d == 0), key=lambda d: abs(math.log(d * d / first)))
+        inner = _near_root(first)
         split = self._split(signal, axis, first // inner, inner)
         numbers = np.arange(second)
         low = roots(sign * np.outer(np.arange(inner), numbers), first * second)
@@ -200,7 +211,7 @@ class _Transforms:
         if length % 2 or length == 2:
             return self._part(self.along(signal, axis, -1, 1.0), axis, 0, length // 2 + 1)
         c, half = self.c, length // 2
-        if self._is_short(half):
+        if self._is_short_half(half):
             shape = list(signal.shaped.shape)
             shape[axis] = half + 1
             return self._transform(signal, axis, -1, 1.0, length=length, result=Shaped.of(shape, self.kind))
@@ -238,7 +249,7 @@ class _Transforms:
             result = Shaped.of(signal.shaped.shape, self.part)
             return c.map(result, [signal], lambda scalars: [self._parts(scalars[0]).re])
         half = length // 2
-        if self._is_short(half) and axis == len(shape) - 1:
+        if self._is_short_half(half) and axis == len(shape) - 1:
             shape[axis] = length
             result = Shaped.of(shape, self.part)
             return self._transform(spectrum, axis, 1, 1.0 / length, length=length, result=result)
@@ -265,9 +276,9 @@ class _Transforms:
 
         return self._merged(c.map(Shaped.of(shape, self.part), [twice], part), axis)
 
-    def _is_short(self, half: int) -> bool:
+    def _is_short_half(self, half: int) -> bool:
         """Whether a real signal of twice the length is done by one kernel, which keeps the spectrum beside it."""
-        return is_smooth(half) and 2 * half * self.bytes <= LONGEST_BYTES
+        return self._is_short(half) and 2 * half * self.bytes <= LONGEST_BYTES
 
     def _mirrored(self, spectrum: Lazy, axis: int, length: int) -> Lazy:
         """The whole spectrum of a real signal from its first half: the rest is the conjugate, backwards."""
@@ -381,6 +392,11 @@ class _Transforms:
         shape[axis] = sum(signal.shaped.shape[axis] for signal in signals)
         shaped = Shaped.of(shape, signals[0].shaped.element)
         return Tensor(shaped, concatenate(self.c, [self.c.tensor(s) for s in signals], axis, shaped.type))
+
+
+def _near_root(number: int) -> int:
+    """The factor of a number that is nearest to its square root."""
+    return min((d for d in range(1, number + 1) if number % d == 0), key=lambda d: abs(math.log(d * d / number)))
 
 
 def _smooth_length(least: int) -> int:

@@ -103,8 +103,9 @@ class Codelets:
             even, odd = first, None
             for j in range(1, half + 1):
                 cosine, sine = root(j * k, length)
-                even = self._scaled_sum(even, sums[j - 1], cosine)
-                odd = self._scaled_sum(odd, differences[j - 1], self.sign * sine)
+                even = self.scaled_sum(even, sums[j - 1], self._constant(cosine))
+                sine = self._constant(self.sign * sine)
+                odd = self.scaled_sum(odd, differences[j - 1], sine)
             odd = self.quarter_turn(odd, 1)
             give(k, self.add(even, odd))
             give(length - k, self.subtract(even, odd))
@@ -149,11 +150,18 @@ class Codelets:
         re, im = root(number, of)
         return self.times(x, self._constant(re), self._constant(im))
 
-    def _scaled_sum(self, total: Complex | None, x: Complex, number: float) -> Complex:
+    def scaled_sum(self, total: Complex | None, x: Complex, factor: Value) -> Complex:
+        """total + x * factor, a real one; the first sum is the product."""
         if total is None:
-            return self.scaled(x, number)
-        factor = self._constant(number)
+            return Complex(self._float("arith.mulf", x.re, factor), self._float("arith.mulf", x.im, factor))
         return Complex(self._fma(x.re, factor, total.re), self._fma(x.im, factor, total.im))
+
+    def reversed(self, x: Complex) -> Complex:
+        """The lanes from the last to the first."""
+        lanes = x.lanes
+        if lanes == 1:
+            return x
+        return Complex(*[self.builder.shuffle(v, v, range(lanes - 1, -1, -1)) for v in (x.re, x.im)])
 
     def _constant(self, number: float) -> Value:
         return self.builder.const(number, self.type)

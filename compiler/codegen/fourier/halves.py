@@ -46,7 +46,7 @@ class Halves:
         with chunks(builder, half + 1, lanes) as loop:
             start = start_of(builder, loop.index, half + 1, lanes)
             x = self.load(start, 0, lanes)
-            y = self._reversed(self.load(builder.sub(half - lanes + 1, start), 0, lanes))
+            y = self._codelets(lanes).reversed(self.load(builder.sub(half - lanes + 1, start), 0, lanes))
             store(start, 0, self._codelets(lanes).scaled(self._combined(x, y, start), 0.5))
 
     def join(self, load: Load) -> None:
@@ -55,7 +55,7 @@ class Halves:
         with chunks(builder, half, lanes) as loop:
             start = start_of(builder, loop.index, half, lanes)
             x = load(start, 0, lanes)
-            y = self._reversed(load(builder.sub(half - lanes + 1, start), 0, lanes))
+            y = self._codelets(lanes).reversed(load(builder.sub(half - lanes + 1, start), 0, lanes))
             self.store(start, 0, self._combined(x, y, start))
         # The ends of a spectrum are real, whatever their imaginary parts say.
         first, last = load(0, 0, 1).re, load(half, 0, 1).re
@@ -68,11 +68,6 @@ class Halves:
         y = Complex(y.re, self.builder.op("arith.negf", (y.im,), y.im.type))
         odd = codelets.times(codelets.subtract(x, y), factor.re, factor.im)
         return codelets.add(codelets.add(x, y), codelets.quarter_turn(odd, self.sign))
-
-    def _reversed(self, x: Complex) -> Complex:
-        if self.lanes == 1:
-            return x
-        return Complex(*[self.builder.shuffle(v, v, range(self.lanes - 1, -1, -1)) for v in (x.re, x.im)])
 
     def _codelets(self, lanes: int) -> Codelets:
         return Codelets(self.builder, vector(self.elem, lanes), self.sign)

@@ -1,9 +1,9 @@
 """Fourier transforms along a dim.
 
 Enters: a dispatch with one transform (`dialects/fourier`) whose result is stored. Leaves: a kernel of one of two kinds.
-Where results are contiguous along the transform, one row is done after the other (`fourier/rows`), real signals as
-complex ones of half the length (`fourier/halves`). Elsewhere lanes are
-rows, which never meet (`fourier/columns`); where the operand is contiguous along the transform all the same, it is
+Where results are contiguous along the transform, one row is done after the other (`fourier/rows`; `fourier/dense` if
+its length has long prime factors), real signals as complex ones of half the length (`fourier/halves`). Elsewhere lanes
+are rows, which never meet (`fourier/columns`); where the operand is contiguous along the transform all the same, it is
 transposed on its way in.
 """
 
@@ -21,6 +21,7 @@ from ..elements import unsupported
 from ..evaluate import Evaluator
 from ..fourier.codelets import Codelets
 from ..fourier.columns import Columns, chunks, cost_of, radices_of, slots_bytes, start_of
+from ..fourier.dense import DenseRows
 from ..fourier.halves import Halves
 from ..fourier.rows import Load, Rows, Store, power_of_two, row_shape
 from ..indexing import Dim, Lanes, LaneScope, Sym, of
@@ -67,8 +68,6 @@ class _FourierKernel:
         builder = self.builder
         if any(sym.extent.__class__ is int and sym.extent == 0 for sym in self.rows):
             return Plan(builder.finish(), [0])
-        if radices_of(self.length) is None:
-            raise unsupported(self.op, f"its length {self.length} has a prime factor that is too long")
         found = survey(self.context, self.syms, lambda scope: self._store(scope, self._load(scope)))
         bands = configure.bands_of(self.rows, found, builder)
         number = self._lane_band(bands, found)
@@ -131,7 +130,10 @@ class _FourierKernel:
         length = self.length if half is None else self.length // 2
         halves = None if half is None else Halves(builder, self.elem, self.lanes, length, sign)
         shape = row_shape(self.elem, self.lanes, length)
-        if shape is None or shape.tail == 1:
+        if radices_of(length) is None:
+            dense = DenseRows(builder, self.elem, self.lanes, length, sign)
+            run, work = dense.run, dense.cost
+        elif shape is None or shape.tail == 1:
             columns = self._columns(1, length, False)
             work = cost_of(length)
 
@@ -162,7 +164,9 @@ class _FourierKernel:
     def _lane_band(self, bands: list[Band], found: Survey) -> int | None:
         """The band whose rows are the lanes; None where a row is done on its own."""
         store = next(access for access in found.accesses if access.store)
-        if self.transform.half == OPERAND or store.coefficients.get(self.frequency) == 2:
+        if self.transform.half == OPERAND or radices_of(self.length) is None:
+            return None
+        if store.coefficients.get(self.frequency) == 2:
             return None
         for number in range(len(bands) - 1, -1, -1):
             if store.coefficients.get(bands[number].inner) == 2 and bands[number].extent.__class__ is int:
