@@ -311,13 +311,13 @@ def _calls_become_native() -> None:
     make_calls_native(JitFunction)
 
 
-class BoundJitFunction:
-    """A jitted method of one object; the object is the first argument of each call and stage."""
+class BoundJitFunction:  # a jitted method of one object, which is the first argument of each call and stage
+    __doc__ = property(lambda self: self.__func__.__doc__)  # type: ignore[assignment]
 
     def __init__(self, jitted: JitFunction, instance: Any):
-        self.__func__ = jitted
+        self.__func__ = self.__wrapped__ = jitted  # the other names of the function come by `__getattr__`
         self.__self__ = instance
-        functools.update_wrapper(self, jitted, updated=())
+        self.__module__ = jitted.__module__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.__func__(self.__self__, *args, **kwargs)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import sys
-from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -138,7 +137,8 @@ def _static(value: Any) -> Structure:
     """A static argument; values whose comparison runs Python code stay in Python."""
     if type(value) in (int, str, float, bool, bytes):
         return Structure(layout.TOKEN_EQUAL, type=type(value), objects=value)
-    if value is None or type(value) in (FunctionType, BuiltinFunctionType):
+    kind = type(value)
+    if value is None or (kind.__eq__ is object.__eq__ and kind.__hash__ is object.__hash__):  # equal to nothing else
         return Structure(layout.TOKEN_SAME, objects=value)
     raise _StaysInPython
 

@@ -1,6 +1,9 @@
 """Calls that the native entry makes: their results, what they leave to Python, and that nothing leaks."""
 
+import functools
 import gc
+import os
+import signal
 import sys
 import threading
 import tracemalloc
@@ -197,6 +200,32 @@ def test_static_arguments():
     np.testing.assert_array_equal(f(X, "add", n=3), X + 3)
 
 
+def test_methods():
+    class Model:
+        """A model."""
+
+        def __init__(self, scale):
+            self.scale = scale
+
+        @functools.partial(pyiree.jit, static_argnums=0)
+        def __call__(self, x):
+            return x * self.scale
+
+        @functools.partial(pyiree.jit, static_argnums=0)
+        def shifted(self, x):
+            """Shifts."""
+            return x + self.scale
+
+    double, triple = Model(2), Model(3)
+    for model in (double, triple, double):
+        for _ in range(3):
+            np.testing.assert_array_equal(model(X), X * model.scale)
+            np.testing.assert_array_equal(model.shifted(X), X + model.scale)
+        assert went_native(Model.shifted)
+    assert (double.shifted.__name__, double.shifted.__doc__) == ("shifted", "Shifts.")
+    assert double.shifted.__module__ == __name__
+
+
 def test_settings_of_jax_are_part_of_the_signature():
     f = pyiree.jit(lambda n: n * 2)
     assert called_natively(f, 1.5).dtype == np.float32
@@ -387,6 +416,67 @@ def test_a_cleared_function_starts_anew():
 def test_an_object_without_init_is_an_error():
     with pytest.raises(SystemError):
         type(pyiree.jit(lambda x: x)).__new__(type(pyiree.jit(lambda x: x)))(X)
+
+
+def test_a_long_call_can_be_interrupted():
+    f = pyiree.jit(lambda x, n: jax.lax.fori_loop(0, n, lambda i, c: jnp.sort(jnp.tanh(c @ c), axis=0), x))
+    x = np.full((200, 200), 0.01, np.float32)
+    once = called_natively(f, x, np.int32(1))
+    for _ in range(2):
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            f(x, np.int32(100_000_000))
+    np.testing.assert_array_equal(f(x, np.int32(1)), once)
+    assert went_native(f)
+
+
+def test_a_callback_may_call_the_function_again():
+    shape = jax.ShapeDtypeStruct((4,), np.float32)
+
+    def function(x, depth):
+        def again(value, depth):
+            return np.asarray(f(np.asarray(value), int(depth) - 1)) if depth > 0 else np.asarray(value)
+
+        return jax.pure_callback(again, shape, x, depth) + 1
+
+    f = pyiree.jit(function)
+    x = np.zeros(4, np.float32)
+    for _ in range(4):
+        np.testing.assert_array_equal(f(x, 3), [4, 4, 4, 4])
+
+
+def test_a_callback_that_raises_leaves_nothing_behind():
+    def refuse(value):
+        if value[0] < 0:
+            raise ValueError("negative")
+        return np.asarray(value)
+
+    f = pyiree.jit(lambda x: jax.pure_callback(refuse, jax.ShapeDtypeStruct((4,), np.float32), x) + 1)
+    good, bad = np.zeros(4, np.float32), np.full(4, -1, np.float32)
+    for _ in range(3):
+        f(good)
+        with pytest.raises(Exception, match="negative"):
+            f(bad)
+    gc.collect()
+    before, blocks = [sys.getrefcount(good), sys.getrefcount(bad)], live_blocks()
+    for _ in range(200):
+        f(good)
+        with pytest.raises(Exception, match="negative"):
+            f(bad)
+    gc.collect()
+    after = [sys.getrefcount(good), sys.getrefcount(bad)]
+    assert after == before
+    assert live_blocks() == blocks
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
+def test_a_forked_child_calls_on():
+    f = pyiree.jit(lambda x: x + 1)
+    called_natively(f, X)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if (f(X) == X + 1).all() and went_native(f) else 1)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def live_blocks() -> int:
