@@ -43,6 +43,15 @@ GUARD = Guard(trace_context, trace_getter, trace_state, top_trace)
 
 _DEEPEST = 100  # levels of a structure: the native entry goes down by recursion
 
+_MOST_NARROWED = 4096  # elements: NumPy converts more of them faster
+
+_ELEMENT_FORMATS = {
+    ("float64", "float32"): layout.FORMAT_F32,
+    ("complex128", "complex64"): layout.FORMAT_C64,
+    ("int64", "int32"): layout.FORMAT_I32,
+    ("uint64", "uint32"): layout.FORMAT_I32,
+}
+
 _NUMBER_FORMATS = {
     (bool, "bool"): layout.FORMAT_BOOL,
     (int, "int32"): layout.FORMAT_I32,
@@ -155,7 +164,7 @@ def _leaf(value: Any, dtype: np.dtype | None) -> Leaf:
         return _jax_leaf(value, dtype)
     if isinstance(value, (np.ndarray, DeviceArray, np.generic)):
         if dtype is not None and value.dtype != dtype:
-            raise _StaysInPython
+            return _narrowed_leaf(value, dtype)
         if kind is np.ndarray:
             return Leaf(layout.LEAF_ARRAY, kind, value.dtype, value.shape)
         if kind is DeviceArray:
@@ -163,6 +172,15 @@ def _leaf(value: Any, dtype: np.dtype | None) -> Leaf:
         if isinstance(value, np.generic) and is_plain_scalar(value):
             return Leaf(layout.LEAF_SCALAR, kind)
     raise _StaysInPython
+
+
+def _narrowed_leaf(value: Any, dtype: np.dtype) -> Leaf:
+    """A small array of a wider type than the program's, as NumPy makes them and jax, without x64, doesn't."""
+    wanted = _ELEMENT_FORMATS.get((value.dtype.name, dtype.name)) if value.dtype.isnative else None
+    if type(value) is not np.ndarray or wanted is None or value.size > _MOST_NARROWED:
+        raise _StaysInPython
+    size = value.size * dtype.itemsize
+    return Leaf(layout.LEAF_NARROWED, np.ndarray, value.dtype, value.shape, number_format=wanted, size=size)
 
 
 def _jax_leaf(value: ArrayImpl, dtype: np.dtype | None) -> Leaf:

@@ -286,17 +286,25 @@ def _capsule(data, context, destroy):
     return capsule
 
 
-@native("int64(int64,int64,int64)")
-def _copied(table, data, size):
-    """A capsule over a block of its own with a copy of these bytes; 0 with Python's error set."""
+@native("int64(int64,int64)")
+def new_memory(table, size):
+    """A capsule over a block of its own, of undefined content; 0 with Python's error set."""
     pool = load_i64(table + entry.TABLE_POOL)
     block = pool_allocate(pool, size)
     if block == 0:
         return _no_memory()
-    memcpy(block, data, size)
     capsule = _capsule(block, block_tag(pool, size), _block_capsule_free_address())
     if capsule == 0:
         pool_free(pool, block, size_class(size))
+    return capsule
+
+
+@native("int64(int64,int64,int64)")
+def _copied(table, data, size):
+    """A capsule over a block of its own with a copy of these bytes; 0 with Python's error set."""
+    capsule = new_memory(table, size)
+    if capsule != 0:
+        memcpy(load_i64(capsule + entry.CAPSULE_POINTER), data, size)
     return capsule
 
 

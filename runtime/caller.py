@@ -16,18 +16,16 @@ from pyiree.runtime.call import (
     drop_arguments,
     drop_results,
     give_instance,
+    new_memory,
     result_side,
     set_argument,
     take_instance,
 )
+from pyiree.runtime.convert import narrow_array, put_f32
 from pyiree.runtime.foreign import foreign_data, is_foreign, new_foreign
 from pyiree.runtime.native.intrinsics import (
-    F32,
-    F64,
     VOID,
-    emitter,
     extern,
-    float64_bits,
     free,
     load_f64,
     load_i64,
@@ -36,7 +34,6 @@ from pyiree.runtime.native.intrinsics import (
     memcpy,
     native,
     stack_bytes,
-    store_f32,
     store_f64,
     store_i8,
     store_i32,
@@ -54,7 +51,6 @@ _clear_error = extern("PyErr_Clear", 0, VOID)
 _bad_call = extern("PyErr_BadInternalCall", 0, VOID)
 _as_long = extern("PyLong_AsLongLongAndOverflow", 2)
 _new_object = extern("PyType_GenericAlloc", 2)
-_narrow = emitter("narrow", F32, [F64], lambda builder, value: builder.fptrunc(value, F32))
 
 _FEW = 64  # leaves, or arguments, for which the stack has room
 _words = stack_bytes(8 * _FEW)
@@ -62,8 +58,6 @@ _more_words = stack_bytes(8 * _FEW)
 _walk = stack_bytes(WALK_BYTES)
 _overflow = stack_bytes(8)
 _one_word = stack_bytes(8)
-_LARGEST_F32 = 3.4028234663852886e38
-_INFINITE = 0x7FF << 52
 
 
 # ------------------------------------------------------------------ the way to Python
@@ -152,16 +146,6 @@ def _fits(record, args, count, names, leaves):
     return 1
 
 
-@native("int64(int64,float64)")
-def _put_f32(place, value):
-    """A float as the nearest f32; not one that overflows, of which NumPy warns."""
-    finite = float64_bits(value) & _INFINITE != _INFINITE
-    if finite and (value > _LARGEST_F32 or value < -_LARGEST_F32):
-        return 0
-    store_f32(place, _narrow(value))
-    return 1
-
-
 @native("int64(int64,int64,int64)")
 def _put_number(place, number, wanted):
     """A Python number's bytes in the wanted format. 0: it can't be said without more ado."""
@@ -169,13 +153,13 @@ def _put_number(place, number, wanted):
         store_f64(place, load_f64(number + entry.NUMBER_VALUE))
         return 1
     if wanted == caller.FORMAT_F32:
-        return _put_f32(place, load_f64(number + entry.NUMBER_VALUE))
+        return put_f32(place, load_f64(number + entry.NUMBER_VALUE))
     if wanted == caller.FORMAT_C128:
         memcpy(place, number + entry.NUMBER_VALUE, 16)
         return 1
     if wanted == caller.FORMAT_C64:
-        real = _put_f32(place, load_f64(number + entry.NUMBER_VALUE))
-        return real & _put_f32(place + 4, load_f64(number + entry.NUMBER_VALUE + 8))
+        real = put_f32(place, load_f64(number + entry.NUMBER_VALUE))
+        return real & put_f32(place + 4, load_f64(number + entry.NUMBER_VALUE + 8))
     overflow = _overflow()
     store_i64(overflow, 0)
     value = _as_long(number, overflow)
@@ -192,8 +176,24 @@ def _put_number(place, number, wanted):
     return 1
 
 
-@native("int64(int64,int64,int64)")
-def _set_leaf(side, leaf, value):
+@native("int64(int64,int64,int64,int64)")
+def _set_narrowed(table, side, leaf, array):
+    """Makes the converted elements of an array an argument. 0: some can't be converted, or memory is short."""
+    size = load_i64(leaf + caller.LEAF_SIZE)
+    capsule = new_memory(table, size)
+    if capsule == 0:
+        _clear_error()
+        return 0
+    data = load_i64(capsule + entry.CAPSULE_POINTER)
+    set_argument(side, capsule, data)
+    _py_decref(capsule)  # the argument keeps it
+    wanted = load_i64(leaf + caller.LEAF_DETAIL)
+    count = size // 8 if wanted == caller.FORMAT_C64 else size // 4
+    return narrow_array(data, load_i64(array + entry.ARRAY_DATA), count, wanted)
+
+
+@native("int64(int64,int64,int64,int64)")
+def _set_leaf(table, side, leaf, value):
     """Makes a matched leaf an argument. 0: it can't be one as it is."""
     kind = load_i64(leaf + caller.LEAF_KIND)
     if kind == caller.LEAF_ARRAY:
@@ -203,6 +203,8 @@ def _set_leaf(side, leaf, value):
         set_argument(side, memory, load_i64(memory + entry.ARRAY_DATA))  # the first field of both kinds
     elif kind == caller.LEAF_SCALAR:
         set_argument(side, value, value + entry.NUMBER_VALUE)
+    elif kind == caller.LEAF_NARROWED:
+        return _set_narrowed(table, side, leaf, value)
     elif kind == caller.LEAF_FOREIGN:
         set_argument(side, value, foreign_data(leaf, value))
         return 1 if load_i64(side + entry.SIDE_DATA) != 0 else 0
@@ -224,7 +226,7 @@ def _set_arguments(record, table, instance, leaves):
             set_argument(side, array, load_i64(array + entry.ARRAY_DATA))
         else:
             leaf = load_i64(record + caller.RECORD_LEAVES) + caller.LEAF_BYTES * number
-            if not _set_leaf(side, leaf, load_i64(leaves + 8 * number)):
+            if not _set_leaf(table, side, leaf, load_i64(leaves + 8 * number)):
                 return 0
         side += entry.CALL_SIDE_BYTES
     numbers = load_i64(record + caller.RECORD_UNUSED)

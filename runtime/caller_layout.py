@@ -57,8 +57,9 @@ TOKEN_EQUAL = 6  # a static argument: an equal object of that type, whose compar
 LEAF_KIND = 0
 LEAF_TYPE = 8  # exact type
 LEAF_DTYPE, LEAF_RANK, LEAF_DIMS = 16, 24, 32  # of arrays
-LEAF_DETAIL = 40  # of a device array or another library's: its record; of a number: the format to put it in
+LEAF_DETAIL = 40  # of a device array or another library's: its record; of what is converted: the FORMAT_* wanted
 LEAF_SHAPE = 48  # of a device array: the tuple
+LEAF_SIZE = 48  # of an array that is converted: bytes then
 LEAF_ARRAY_KIND, LEAF_LAYOUT = 16, 24  # of another library's array, in place of dtype and rank; a layout of 0: any
 LEAF_BYTES = 56
 
@@ -67,8 +68,9 @@ LEAF_DEVICE = 1  # a device array whose content is there
 LEAF_NUMBER = 2  # a Python number
 LEAF_SCALAR = 3  # a NumPy scalar
 LEAF_FOREIGN = 4  # another library's array
+LEAF_NARROWED = 5  # a small NumPy array of a wider type than the program's, with the format of its elements
 
-# Formats of Python numbers.
+# Formats that Python numbers, and wider elements, are put in.
 FORMAT_BOOL = 0
 FORMAT_I32, FORMAT_I64 = 1, 2
 FORMAT_F32, FORMAT_F64 = 3, 4

@@ -44,7 +44,8 @@ class Leaf(NamedTuple):
     type: type
     dtype: Any = None
     shape: tuple[int, ...] = ()
-    number_format: int = 0
+    number_format: int = 0  # of what is converted
+    size: int = 0  # of an array that is converted: its bytes then
     array_kind: Any = None  # of another library's array: what `Library.kind` gives
     layout: Any = None  # and what `Library.layout` gives; None: any is good
 
@@ -169,7 +170,8 @@ class Record:
         if leaf.kind == layout.LEAF_DEVICE:
             detail = _device_record().ctypes.data
         dims = self._words(leaf.shape)
-        return [leaf.kind, id(leaf.type), id(leaf.dtype), len(leaf.shape), dims, detail, id(leaf.shape)]
+        last = leaf.size if leaf.kind == layout.LEAF_NARROWED else id(leaf.shape)
+        return [leaf.kind, id(leaf.type), id(leaf.dtype), len(leaf.shape), dims, detail, last]
 
 
 _DELETE = "delete"

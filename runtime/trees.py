@@ -3,6 +3,7 @@
 Enters: tokens in preorder, and a Python object or new leaves. Leaves: the object's leaves, borrowed; or a new object.
 No Python code runs while a structure is matched, so that nothing can change it meanwhile.
 """
+# ruff: noqa: SIM109  (`in` on a tuple is no native code)
 
 from pyiree.runtime import caller_layout as caller
 from pyiree.runtime import entry_layout as entry
@@ -61,7 +62,7 @@ def _is_leaf(leaf, value):
     if load_i64(value + entry.OBJECT_TYPE_FIELD) != load_i64(leaf + caller.LEAF_TYPE):
         return 0
     kind = load_i64(leaf + caller.LEAF_KIND)
-    if kind == caller.LEAF_ARRAY:
+    if kind == caller.LEAF_ARRAY or kind == caller.LEAF_NARROWED:
         dtype, rank = load_i64(leaf + caller.LEAF_DTYPE), load_i64(leaf + caller.LEAF_RANK)
         return 1 if is_array_of(value, dtype, rank, load_i64(leaf + caller.LEAF_DIMS)) else 0
     return _is_device_leaf(leaf, value) if kind == caller.LEAF_DEVICE else 1
