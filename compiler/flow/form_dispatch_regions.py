@@ -24,6 +24,7 @@ from pyiree.compiler.dialects.tensor import EmptyOp
 from pyiree.compiler.flow.block_order import sort_block
 from pyiree.compiler.flow.fusion_model import CHEAP, FusionGroup
 from pyiree.compiler.flow.host_tensor_ops import stays_on_host
+from pyiree.compiler.flow.in_place import updates_itself
 from pyiree.compiler.flow.op_kinds import (
     ELEMENTWISE,
     RESHAPES,
@@ -117,7 +118,7 @@ class _BlockGrouping:
             self._stand_alone(op, readers)
 
     def _stand_alone(self, op: Operation, readers: list[Hashable]) -> None:
-        if stays_on_host(op):
+        if stays_on_host(op) and not updates_itself(op):
             self._keep_on_host(op)
             return
         group = FusionGroup(op)

@@ -21,6 +21,7 @@ from pyiree.compiler.dialects.hal import TensorImportOp
 from pyiree.compiler.dialects.iree_linalg_ext import ScanOp, ScatterOp, SortOp, TopkOp
 from pyiree.compiler.dialects.linalg_interface import LinalgOp
 from pyiree.compiler.dialects.tensor import EmptyOp
+from pyiree.compiler.flow.in_place import updates_itself
 from pyiree.compiler.flow.op_kinds import (
     CONTRACTION,
     ELEMENTWISE,
@@ -94,6 +95,8 @@ class FusionGroup:
         self._gathered: set[Value] = set()
         self._contracted: set[Value] = set()
         self._apart: set[Value] = set()
+        #: What the group writes in place: it comes from outside, and no other results, which are whole, are beside it.
+        self._target = root.operands[1] if updates_itself(root) else None
         self._add_root(root)
 
     # The domain.
@@ -183,6 +186,8 @@ class FusionGroup:
             return False
         kind = kind_of(op)
         reads = self._reads_of(op)
+        if self._target in op.results:
+            return False
         if not reads or kind in (None, WHOLE) or any(result in self._gathered for result in op.results):
             return False
         if any(value in self._apart for value in _tensor_inputs(op)):
@@ -287,7 +292,7 @@ class FusionGroup:
 
     def form(self) -> tuple | None:
         """What groups have in common that may become one, or None for a group that stays on its own."""
-        if self.kind in (WHOLE, CONTRACTION):
+        if self.kind in (WHOLE, CONTRACTION) or self._target is not None:
             return None
         return (*self.sizes, self.rows)
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 from pyiree.compiler.dialects.iree_linalg_ext import ScatterOp
 from pyiree.compiler.dialects.linalg import GenericOp
 from pyiree.compiler.dialects.pointwise_loops import pointwise_loop
-from pyiree.compiler.dialects.scf import ForOp
+from pyiree.compiler.dialects.scf import ForOp, WhileOp
 from pyiree.compiler.dialects.tensor_slices import ExtractSliceOp, InsertSliceOp
 from pyiree.compiler.flow.op_kinds import ELEMENTWISE, captured_tensors, elements_of, kind_of
 from pyiree.compiler.flow.ops import DispatchRegionOp
-from pyiree.compiler.ir.core import Operation, Value
+from pyiree.compiler.ir.core import BlockArgument, Operation, Value
 
 #: Tensors of fewer elements are sooner written anew than copied where the old contents are needed.
 _SMALL = 1 << 12
@@ -34,7 +34,19 @@ def tied_values(region: DispatchRegionOp) -> list[Value | None]:
         if target is not None:
             taken.add(target)
         found.append(target)
-    return found
+    return found if _has_one_domain(region, found) else [None] * len(found)
+
+
+def _has_one_domain(region: DispatchRegionOp, tied: list[Value | None]) -> bool:
+    """Whether what is written of several results is of one shape; slices may be of another than whole results are."""
+    shapes = set()
+    is_part = False
+    for value, target in zip(region.body.entry.terminator.operands, tied):
+        op = value.defining_op
+        part = target is not None and isinstance(op, InsertSliceOp)
+        is_part = is_part or part
+        shapes.add((op.source if part else value).type.shape)  # type: ignore[attr-defined, union-attr]
+    return not is_part or len(shapes) == 1
 
 
 def _written_over(value: Value, region: DispatchRegionOp) -> Value | None:
@@ -48,14 +60,42 @@ def _written_over(value: Value, region: DispatchRegionOp) -> Value | None:
         if loop is None or not loop.carried[value.index].updates:  # type: ignore[attr-defined]
             return None
         target = op.init_args[value.index]  # type: ignore[attr-defined]
-    elif isinstance(op, InsertSliceOp) and elements_of(value) >= max(_SMALL, 2 * elements_of(op.source)):
+    elif isinstance(op, InsertSliceOp) and elements_of(value) >= _SMALL:
         target = op.dest
+        # Where the old contents are needed, all of it is sooner written anew than copied and then mostly written.
+        if elements_of(value) < 2 * elements_of(op.source) and not _is_gone_behind(target, region):
+            return None
     else:
         return None
     if target.defining_op is not None and region.is_ancestor_of(target.defining_op):
         return None
     others = [use.owner for use in target.uses if use.owner is not op and region.is_ancestor_of(use.owner)]
     return target if all(_reads_what_it_writes(op, other) for other in others) else None
+
+
+def updates_itself(op: Operation) -> bool:
+    """Whether an op puts a slice into a large tensor that is computed from what it replaces, element for element."""
+    if not isinstance(op, InsertSliceOp) or elements_of(op.result) < _SMALL:
+        return False
+    users = [user for user in op.dest.users if user is not op and user.block is op.block and user.results]
+    reads = [user for user in users if _depends(op.source, user.results[0])]
+    return bool(reads) and all(_reads_what_it_writes(op, read) for read in reads)
+
+
+def _is_gone_behind(value: Value, region: DispatchRegionOp) -> bool:
+    """Whether a value that an iteration of a loop gets or makes is used by nothing behind a region."""
+    block = region.block
+    if block is None or not isinstance(block.parent_op, ForOp | WhileOp):
+        return False
+    home = value.block if isinstance(value, BlockArgument) else value.defining_op.block  # type: ignore[union-attr]
+    if home is not block:
+        return False
+    for user in value.users:
+        while user.block is not block:
+            user = user.parent_op  # type: ignore[assignment]
+        if user is not region and not user.is_before_in_block(region):
+            return False
+    return True
 
 
 def _reads_what_it_writes(update: Operation, read: Operation) -> bool:
