@@ -24,14 +24,14 @@ from pyiree.jax_internals import jit_arguments, trace_context, trace_state_clean
 from pyiree.native_calls import GUARD, record_of
 from pyiree.program import DEFAULT_DEVICE, options_for
 from pyiree.runtime.caller_table import (
-    NativeCallable,
     Record,
     caller_table,
     forget_last,
     last_record,
-    make_calls_native,
+    native_calls_work,
 )
 from pyiree.runtime.fork import fork_safe_rlock
+from pyiree.runtime.native_callable import NativeCallable, make_native
 from pyiree.signature import (
     Arguments,
     ArgumentSplitter,
@@ -136,7 +136,7 @@ class JitFunction(NativeCallable):
         _living.add(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """A call; the native entry takes this method's place once there is a signature that it knows."""
+        """A call; the native entry makes it instead once there is a signature that it knows."""
         return self._call_slowly(*args, **kwargs)
 
     def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
@@ -179,12 +179,12 @@ class JitFunction(NativeCallable):
         """Leaves further calls like this one, which is the second, to the native entry, where that can make them."""
         if call.is_native is not None:
             return
-        record = record_of(call, arguments, context)
+        record = record_of(call, arguments, context) if native_calls_work(JitFunction) else None
         call.is_native = record is not None
         if record is not None:
             self._records = [(record, call), *self._records[: _MOST_RECORDS - 1]]
             self._native = caller_table(JitFunction._call_slowly, GUARD, [record for record, _ in self._records])
-            _calls_become_native()
+            make_native(self)
 
     @property
     def _last_types(self) -> Arguments | None:
@@ -304,11 +304,6 @@ class JitFunction(NativeCallable):
 
 
 _NO_RECORDS = caller_table(JitFunction._call_slowly, GUARD, [])
-
-
-@functools.cache
-def _calls_become_native() -> None:
-    make_calls_native(JitFunction)
 
 
 class BoundJitFunction:  # a jitted method of one object, which is the first argument of each call and stage

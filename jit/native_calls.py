@@ -34,7 +34,6 @@ from pyiree.runtime.caller_table import (
     Structure,
     is_plain_scalar,
     is_readable,
-    native_calls_work,
 )
 from pyiree.runtime.hal.device_array import DeviceArray
 from pyiree.signature import Arguments
@@ -69,7 +68,7 @@ class _StaysInPython(Exception):
 
 def record_of(call: Call, arguments: Arguments, context: tuple[Any, ...]) -> Record | None:
     """The record of a call with these arguments; None if the native entry can't make such calls."""
-    if not native_calls_work() or not call.program.is_native:
+    if not call.program.is_native:
         return None
     leaves = arguments.leaves
     try:

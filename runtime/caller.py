@@ -52,6 +52,7 @@ _bad_call = extern("PyErr_BadInternalCall", 0, VOID)
 _as_long = extern("PyLong_AsLongLongAndOverflow", 2)
 _new_object = extern("PyType_GenericAlloc", 2)
 
+_COUNT = (1 << 63) - 1  # of what CPython gives as the number of arguments; the highest bit is another matter
 _FEW = 64  # leaves, or arguments, for which the stack has room
 _words = stack_bytes(8 * _FEW)
 _more_words = stack_bytes(8 * _FEW)
@@ -390,8 +391,9 @@ def _call_known(table, state, args, count, names):
 
 @native("int64(int64,int64,int64,int64)")
 def caller_entry(self, args, count, names):
-    """A METH_FASTCALL | METH_KEYWORDS method of objects whose first field is the array that a caller lies in."""
-    holder = load_i64(self + entry.HEADER)
+    """The vectorcall function of instances of `NativeCallable`."""
+    count = count & _COUNT
+    holder = load_i64(self + caller.CALLABLE_TABLE)
     if holder == 0:  # an object that was never initialised
         _bad_call()
         return 0

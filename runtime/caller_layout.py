@@ -5,6 +5,13 @@
                                  └─ program: its table
 """
 
+from pyiree.runtime.entry_layout import HEADER
+
+# Callable: an instance of a class of `native_callable`.
+CALLABLE_ENTRY = HEADER  # the address of the native entry, 0: none
+CALLABLE_TABLE = HEADER + 8  # the array in which the caller lies
+CALLABLE_BYTES = HEADER + 16
+
 # Caller: what stands behind one callable, in memory of Python's. A call keeps the object that it is in alive.
 CALLER_SLOW = 0  # callable(self, *args, **kwargs): takes what no record fits
 CALLER_GUARD = 8  # callable() giving a tuple: a record holds only where its items are the same objects

@@ -12,17 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from pyiree.runtime import caller_layout as layout
 from pyiree.runtime.entry_layout import FLAGS_READABLE, HEADER, NUMBER_VALUE
-from pyiree.runtime.extension import METH_FASTCALL_KEYWORDS, layout_is_known, method_descriptor
+from pyiree.runtime.extension import layout_is_known
 from pyiree.runtime.hal.device_array import DeviceArray
 from pyiree.runtime.native.python_objects import read_word
+from pyiree.runtime.native_callable import NativeCallable, may_be_native
 from pyiree.runtime.program import Program, words_of
-
-
-class NativeCallable:
-    """The base of classes whose calls may be native; `_native` holds a caller's table, from `__init__` on."""
-
-    __slots__ = ("_native",)
-    _native: np.ndarray
 
 
 class Structure(NamedTuple):
@@ -200,17 +194,14 @@ _kept: list[np.ndarray] = []
 
 
 @cache
-def native_calls_work() -> bool:
-    """Whether objects lie in memory as the native entry expects."""
-    if not layout_is_known():
+def native_calls_work(kind: type[NativeCallable]) -> bool:
+    """Whether instances of a class, and all other objects, lie in memory as the native entry expects."""
+    if not layout_is_known() or not may_be_native(kind):
         return False
-    probe = NativeCallable()
-    probe._native = words_of([])
     device = DeviceArray.of_result(np.zeros((2, 3), np.float32))
     fields = {name: getattr(device, name) for name in {*_FIELDS, *_EMPTY_FIELDS}}
     return (
-        read_word(id(probe) + HEADER) == id(probe._native)
-        and all(read_word(id(device) + _field_place(DeviceArray, name)) == id(v) for name, v in fields.items())
+        all(read_word(id(device) + _field_place(DeviceArray, name)) == id(v) for name, v in fields.items())
         and ctypes.c_double.from_address(id(1.5) + NUMBER_VALUE).value == 1.5
         and ctypes.c_double.from_address(id(1 - 2.5j) + NUMBER_VALUE + 8).value == -2.5
     )
@@ -261,8 +252,3 @@ def last_record(table: np.ndarray) -> int:
 def forget_last(table: np.ndarray) -> None:
     """Notes that the last call was a slow one."""
     table[layout.CALLER_LAST // 8] = -1
-
-
-def make_calls_native(kind: type[NativeCallable]) -> None:
-    """Makes the native entry the `__call__` of a class."""
-    kind.__call__ = method_descriptor("caller_entry", kind, METH_FASTCALL_KEYWORDS)  # type: ignore[attr-defined]

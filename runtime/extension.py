@@ -1,6 +1,6 @@
 """Python callables made of native functions, and the shapes of the objects that native code looks into.
 
-Enters: names of exports of the native image. Leaves: built-in functions and method descriptors. `layout_is_known` says
+Enters: names of exports of the native image. Leaves: built-in functions. `layout_is_known` says
 whether objects of this Python and this NumPy lie in memory as `entry_layout` has it; without it nothing native may
 touch them.
 """
@@ -16,7 +16,6 @@ from pyiree.runtime import entry_layout as entry
 from pyiree.runtime.native.image import image
 
 METH_O = 0x0008
-METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -40,14 +39,6 @@ def builtin(name: str, owner: Any, flags: int) -> Callable[..., Any]:
     make.restype = ctypes.py_object
     make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
     return make(ctypes.addressof(_definition(name, flags)), owner, None)
-
-
-def method_descriptor(name: str, owner: type, flags: int) -> Any:
-    """A native export as a method of a class, to be made one of its attributes."""
-    make = ctypes.pythonapi.PyDescr_NewMethod
-    make.restype = ctypes.py_object
-    make.argtypes = [ctypes.py_object, ctypes.c_void_p]
-    return make(owner, ctypes.addressof(_definition(name, flags)))
 
 
 def numpy_function(index: int) -> int:

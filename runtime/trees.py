@@ -3,7 +3,7 @@
 Enters: tokens in preorder, and a Python object or new leaves. Leaves: the object's leaves, borrowed; or a new object.
 No Python code runs while a structure is matched, so that nothing can change it meanwhile.
 """
-# ruff: noqa: SIM109  (`in` on a tuple is no native code)
+
 
 from pyiree.runtime import caller_layout as caller
 from pyiree.runtime import entry_layout as entry

@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import inspect
 import os
 import signal
 import sys
@@ -19,7 +20,9 @@ from pyiree.runtime.hal.device import memory_pool
 from pyiree.runtime.hal.layout import POOL_LIVE_BLOCKS
 from pyiree.runtime.native.python_objects import read_word
 
-pytestmark = pytest.mark.skipif(not native_calls_work(), reason="objects of this Python lie otherwise in memory")
+pytestmark = pytest.mark.skipif(
+    not native_calls_work(type(pyiree.jit(abs))), reason="objects of this Python lie otherwise in memory"
+)
 
 
 def went_native(function) -> bool:
@@ -442,9 +445,29 @@ def test_a_cleared_function_starts_anew():
     np.testing.assert_array_equal(called_natively(f, X), X + 1)
 
 
-def test_an_object_without_init_is_an_error():
+def test_an_object_without_its_fields_is_an_error():
+    f = pyiree.jit(lambda x: x)
+    with pytest.raises(AttributeError):
+        type(f).__new__(type(f))(X)
+    called_natively(f, X)
+    del f._native
     with pytest.raises(SystemError):
-        type(pyiree.jit(lambda x: x)).__new__(type(pyiree.jit(lambda x: x)))(X)
+        f(X)
+
+
+def test_all_ways_to_call():
+    f = pyiree.jit(lambda x, y=1.0: x + y)
+    called_natively(f, X)
+    called_natively(f, X, y=2.0)
+    for found in (f(*[X]), f(**{"x": X}), f.__call__(X), list(map(f, [X]))[0], functools.partial(f)(X)):
+        np.testing.assert_array_equal(found, X + 1)
+    np.testing.assert_array_equal(functools.partial(f, y=2.0)(X), X + 2)
+    np.testing.assert_array_equal(f(*[X], **{"y": 2.0}), X + 2)
+    assert went_native(f)
+    with pytest.raises(TypeError, match="argument"):
+        f(X, X, X)
+    assert inspect.signature(f) == inspect.signature(f.__wrapped__)
+    assert callable(f)
 
 
 def test_a_long_call_can_be_interrupted():
