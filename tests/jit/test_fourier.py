@@ -104,3 +104,11 @@ def test_a_product_before_is_part_of_the_kernel():
     np.testing.assert_allclose(
         pyiree.jit(lambda x, w: jnp.fft.fft(x * w))(x, window), np.fft.fft(x * window), atol=1e-4
     )
+
+
+def test_long_transforms_gather_nothing():
+    """What is read against its order is turned in registers."""
+    lowered = pyiree.jit(jnp.fft.fft).lower(np.zeros(65536, np.complex64))
+    kernels = lowered.as_text("kernel")
+    assert kernels.count("kernel @") == 2
+    assert " gather " not in kernels

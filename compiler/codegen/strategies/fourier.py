@@ -177,9 +177,9 @@ class _FourierKernel:
         """Whether the operand is contiguous along the transform and not along the lanes."""
         for access in found.accesses:
             step = access.coefficients.get(self.place, 0)
-            if not access.store and not access.opaque and step in (1, 2):
+            if not access.store and self.place not in access.opaque and step in (1, 2):
                 across = access.coefficients.get(band.inner, 0)
-                if across.__class__ is not int or across > step:
+                if band.inner in access.opaque or across.__class__ is not int or across > step:
                     return True
         return False
 
