@@ -30,7 +30,7 @@ _SHARE_OF_L2 = 0.45
 # Pages whose addresses a core has at hand, and their size.
 _PAGES = 64
 _PAGE_BYTES = 4096
-# Ways of a cache: lines that fall into the same set.
+# Ways of the second-level cache: lines that fall into the same set.
 _WAYS = 8
 # Strips of rows that are packed together where they lie side by side.
 _PACKED_STRIPS = 4
@@ -145,8 +145,8 @@ def choose_sizes(kernel: RowKernel, shape: MatmulShape, lanes: int) -> TileSizes
 def _height(kernel: RowKernel, rows: int, width: int) -> int:
     """Rows of a register tile: accumulators, the panel's vectors and one broadcast fit the registers, and the last tile
     is as full as may be. A power of two of bytes between rows puts all of them into one set of the first-level cache:
-    there may be as many rows as it has ways."""
-    most = min((kernel.target.vector_registers - width - 1) // width, _WAYS)
+    there may be as many rows as it has ways, each of which is a page."""
+    most = min((kernel.target.vector_registers - width - 1) // width, kernel.target.l1_bytes // _PAGE_BYTES)
     if rows <= most:
         return rows
     least = max(1, most * 3 // 4)
