@@ -37,6 +37,8 @@ from pyiree.compiler.ir.types import i32, index
 
 #: Tables of more factors than this are written as products of two.
 _LARGE_TABLE = 1 << 14
+#: A smaller smooth part of a length is left in the convolution.
+_WORTH_A_STEP = 16
 
 
 @converts("stablehlo.fft")
@@ -84,7 +86,7 @@ class _Transforms:
             done = self._map(signal.shaped.shape, [signal], lambda x: [x * scale if scale != 1.0 else x])
         elif self._is_short(length):
             return self._transform(signal, axis, sign, scale, swapped)
-        elif length // (smooth := smooth_part(length)) > LONGEST_DENSE:
+        elif (smooth := smooth_part(length)) < _WORTH_A_STEP and length // smooth > LONGEST_DENSE:
             done = self._by_convolution(signal, axis, sign, scale)
         else:
             first = smooth if smooth < length else _near_root(length)
