@@ -459,10 +459,11 @@ def test_all_ways_to_call():
     f = pyiree.jit(lambda x, y=1.0: x + y)
     called_natively(f, X)
     called_natively(f, X, y=2.0)
-    for found in (f(*[X]), f(**{"x": X}), f.__call__(X), list(map(f, [X]))[0], functools.partial(f)(X)):
+    one, two = {"x": X}, {"y": 2.0}
+    for found in (f(*[X]), f(**one), f.__call__(X), next(map(f, [X])), functools.partial(f)(X)):
         np.testing.assert_array_equal(found, X + 1)
     np.testing.assert_array_equal(functools.partial(f, y=2.0)(X), X + 2)
-    np.testing.assert_array_equal(f(*[X], **{"y": 2.0}), X + 2)
+    np.testing.assert_array_equal(f(*[X], **two), X + 2)
     assert went_native(f)
     with pytest.raises(TypeError, match="argument"):
         f(X, X, X)
