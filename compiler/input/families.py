@@ -9,6 +9,7 @@ FAMILIES = (
     "batch_norm",
     "bitcasts",
     "calls",
+    "collectives",
     "contractions",
     "control_flow",
     "convolutions",

@@ -24,6 +24,8 @@ _EXPANSION = (
     "builtin.module(func.func(chlo-legalize-to-stablehlo,stablehlo-complex-math-expander),canonicalize,cse)"
 )
 
+_REWRITE = "builtin.module(func.func(chlo-legalize-to-stablehlo,stablehlo-legalize-deprecated-ops))"
+
 _BYTECODE_MAGIC = b"ML\xefR"
 
 
@@ -122,6 +124,20 @@ def _read_bytecode(data: bytes) -> Any:
         return ir.Module.parse(data, _context())
     except ir.MLIRError as error:
         raise CompileError(f"the MLIR bytecode can't be read: {_first_diagnostic(error)}") from None
+
+
+def in_plain_ops(program: Any) -> Any:
+    """A copy of a module in which deprecated ops, and those of CHLO, are written with other ops."""
+    operation = program.operation
+    from jaxlib.mlir import passmanager
+
+    _register_passes()
+    copy = operation.clone()
+    try:
+        passmanager.PassManager.parse(_REWRITE, operation.context).run(copy.operation)
+    except mlir().MLIRError as error:
+        raise CompileError(_first_diagnostic(error)) from None
+    return copy
 
 
 def _first_diagnostic(error: Exception) -> str:

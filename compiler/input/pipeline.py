@@ -30,6 +30,9 @@ from pyiree.compiler.ir.types import FunctionType, IntegerType, TensorType
 
 TOKEN_TYPE = "!stablehlo.token"
 
+# Ops that jaxlib rewrites as others: deprecated ones, and those of CHLO that are no functions of single elements.
+_REWRITTEN = ("chlo.", "stablehlo.broadcast", "stablehlo.unary_einsum", "stablehlo.cross-replica-sum")
+
 
 def import_program(source: Any, context: PassContext | None = None) -> ModuleOp:
     """The module of a StableHLO source in the form of the input phase."""
@@ -48,6 +51,16 @@ def convert_source(source: Any) -> ModuleOp:
     """The module as converted, before it is cleaned up."""
     load_families()
     program = jaxlib_mlir.load_module(source)
+    try:
+        return _converted(program)
+    except UnsupportedError as error:
+        # Rare ops are worth a second attempt rather than a look for them in every program.
+        if any(name.startswith(_REWRITTEN) for name, _ in error.ops):
+            return _converted(jaxlib_mlir.in_plain_ops(program))
+        raise
+
+
+def _converted(program: Any) -> ModuleOp:
     operation = program.operation
     reader = SourceReader()
     functions = {}
