@@ -34,7 +34,9 @@ def check(name, x, **options):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("length", [1, 2, 3, 4, 7, 8, 12, 31, 37, 64, 101, 210, 1000, 1009, 2048, 4112, 8192, 9216, 20000])
+@pytest.mark.parametrize(
+    "length", [1, 2, 3, 4, 7, 8, 12, 31, 37, 64, 101, 210, 1000, 1009, 2048, 4112, 8192, 9216, 20000]
+)
 def test_lengths(dtype, length):
     x = numbers(length, dtype)
     check("fft", x)
