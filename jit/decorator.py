@@ -189,8 +189,8 @@ class JitFunction(NativeCallable):
     @property
     def _last_types(self) -> Arguments | None:
         """The types of the last call's arguments."""
-        number = last_record(self._native)
-        return self._records[number][1].types if number >= 0 else self._types_of_last_slow_call
+        number, records = last_record(self._native), self._records  # another thread may be changing both
+        return records[number][1].types if 0 <= number < len(records) else self._types_of_last_slow_call
 
     def _call_for(self, key: tuple[Any, ...], arguments: Arguments) -> Call:
         """The slow path: the program of a call that the table doesn't know."""

@@ -52,10 +52,10 @@ def test_many_calls_leave_nothing_behind(iree_module, device):
     for _ in range(3000):
         main(a, a)
     before, resident = memory_statistics(), _resident()
-    for _ in range(3000):
+    for _ in range(30_000):
         main(a, a)
     assert memory_statistics().live == before.live
-    assert _resident() - resident < 1 << 20
+    assert _resident() - resident < 4 << 20  # the rest of the process moves by a megabyte or two
 
 
 def _resident():
