@@ -9,6 +9,7 @@ a folder is told in one warning.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import hashlib
@@ -21,7 +22,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyiree import config
 from pyiree.errors import CacheWarning, PyireeError
@@ -30,6 +31,7 @@ FORMAT = 1
 _KEY = re.compile(r"[0-9a-f]{64}")
 _TEMPORARY_PREFIX = ".new-"
 _TEMPORARY_LIFETIME = 3600.0  # seconds after which an unfinished file can only be a dead process's
+_UNCHECKED_SHARE = 64  # a process looks at the whole folder after it wrote this part of the limit, and when it ends
 
 
 @dataclass(slots=True)
@@ -54,6 +56,15 @@ class Report:
     sound: int
     faulty: list[str]
     strays: list[str]
+
+
+class _File(NamedTuple):
+    """A file of the cache's own."""
+
+    path: str
+    suffix: str
+    size: int
+    modified: float
 
 
 class DiskCache:
@@ -88,14 +99,14 @@ class DiskCache:
         return content
 
     def put(self, key: str, content: bytes, name: str, compile_seconds: float) -> None:
-        """Stores a program; then the oldest ones go if the folder is over its size."""
+        """Stores a program; the oldest ones go when the folder is over its size."""
         now = time.time()
         entry = Entry(key, name, now, len(content), _digest(content), compile_seconds, last_used=now)
         try:
             self._make_folder(self.folder)
             self._write(self._program(key), content)
             self._write(self._sidecar(key), _as_json(entry))
-            self._evict()
+            self._grew(len(content))
         except OSError as error:
             self._complain(f"can't be written ({error})")
 
@@ -120,21 +131,21 @@ class DiskCache:
 
     def size(self) -> int:
         """The bytes that programs, their JSON files and kernel objects take."""
-        return sum(status.st_size for _, status in self._owned())
+        return sum(file.size for file in self._owned())
 
     def prune(self, max_size: int | None = None, older_than: float | None = None) -> list[str]:
         """Removes leftovers, what was not used for `older_than` seconds, and the oldest over the size."""
         removed = self._remove_leftovers()
         if older_than is not None:
             limit = time.time() - older_than
-            for path, status in self._owned():
-                if status.st_mtime < limit and path.suffix != ".json":
-                    removed += self._discard(path)
+            for file in self._owned():
+                if file.modified < limit and file.suffix != ".json":
+                    removed += self._discard(Path(file.path))
         return removed + self._evict(self.max_size if max_size is None else max_size)
 
     def clear(self) -> int:
         """Removes every program and object; gives how many."""
-        removed = [name for path, _ in self._owned() for name in self._discard(path)]
+        removed = [name for file in self._owned() for name in self._discard(Path(file.path))]
         self._remove_leftovers(lifetime=0.0)
         return sum(not name.endswith(".json") for name in removed)
 
@@ -222,27 +233,41 @@ class DiskCache:
         folder_suffixes = (".o",) if path.parent == self.objects.folder else (".vmfb", ".json")
         return path.suffix in folder_suffixes and _KEY.fullmatch(path.stem) is not None
 
-    def _owned(self) -> list[tuple[Path, os.stat_result]]:
+    def _owned(self) -> list[_File]:
+        """The cache's files. Nothing but their names and sizes is looked at: there may be many thousands."""
         found = []
-        for path in self._files():
-            if self._is_owned(path):
-                with contextlib.suppress(FileNotFoundError):  # another process removed it meanwhile
-                    found.append((path, path.stat()))
+        for folder, suffixes in ((self.folder, (".vmfb", ".json")), (self.objects.folder, (".o",))):
+            # Where there is no such folder, nothing is cached.
+            with contextlib.suppress(OSError), os.scandir(folder) as listed:
+                for item in listed:
+                    stem, suffix = os.path.splitext(item.name)
+                    if suffix in suffixes and _KEY.fullmatch(stem):
+                        with contextlib.suppress(FileNotFoundError):  # another process removed it meanwhile
+                            status = item.stat()
+                            found.append(_File(item.path, suffix, status.st_size, status.st_mtime))
         return found
+
+    def _grew(self, size: int) -> None:
+        """Takes note of bytes written; a look at the whole folder, which may be large, has to wait for many of them."""
+        unchecked = _unchecked.pop(self.folder, (0, self))[0] + max(size, 1)
+        if unchecked > self.max_size // _UNCHECKED_SHARE:
+            self._evict()
+        else:
+            _unchecked[self.folder] = (unchecked, self)
 
     def _evict(self, max_size: int | None = None) -> list[str]:
         owned = self._owned()
-        excess = sum(status.st_size for _, status in owned) - (self.max_size if max_size is None else max_size)
+        excess = sum(file.size for file in owned) - (self.max_size if max_size is None else max_size)
         removed: list[str] = []
         if excess <= 0:
             return removed
         self._remove_leftovers()
-        for path, status in sorted(owned, key=lambda item: item[1].st_mtime):
+        for file in sorted(owned, key=lambda file: file.modified):
             if excess <= 0:
                 break
-            if path.suffix != ".json":
-                removed += self._discard(path)
-                excess -= status.st_size
+            if file.suffix != ".json":
+                removed += self._discard(Path(file.path))
+                excess -= file.size
         return removed
 
     def _remove_leftovers(self, lifetime: float = _TEMPORARY_LIFETIME) -> list[str]:
@@ -262,6 +287,15 @@ class DiskCache:
 
 
 _complained: set[Path] = set()
+_unchecked: dict[Path, tuple[int, DiskCache]] = {}  # bytes written since the last look at the whole folder
+
+
+@atexit.register
+def _check_sizes() -> None:
+    while _unchecked:
+        _, (_, cache) = _unchecked.popitem()
+        with contextlib.suppress(OSError):  # the next process that writes looks again
+            cache._evict()
 
 
 class ObjectCache:
@@ -290,6 +324,7 @@ class ObjectCache:
         try:
             self._owner._make_folder(self.folder)
             self._owner._write(self._path(key), hashlib.sha256(payload).digest() + payload)
+            self._owner._grew(len(payload))
         except OSError as error:
             self._owner._complain(f"can't be written ({error})")
 

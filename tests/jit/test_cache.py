@@ -4,6 +4,9 @@ import hashlib
 import json
 import os
 import stat
+import subprocess
+import sys
+import textwrap
 import threading
 import time
 import warnings
@@ -171,6 +174,22 @@ class TestSize:
         assert disk.get(key(0)) and disk.get(key(4)) and disk.get(key(1)) is None
         assert disk.size() <= 4 * 1000
         assert not disk._sidecar(key(1)).exists()
+
+    def test_small_growth_is_looked_at_when_the_process_ends(self, disk):
+        for n in range(20):
+            disk.put(key(n), bytes(1000), "f", 0.5)
+        code = """
+        import sys
+        from pathlib import Path
+        from pyiree.cache import DiskCache
+        cache = DiskCache(Path(sys.argv[1]), 20_000)
+        cache.put("a" * 64, bytes(10), "f", 0.5)
+        print(len(cache.entries()))
+        """
+        command = [sys.executable, "-c", textwrap.dedent(code), disk.folder]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert done.stdout == "21\n"
+        assert disk.size() <= 20_000 and disk.get("a" * 64)
 
     def test_objects_count(self, disk):
         disk.objects.put(key(1), bytes(1000))
