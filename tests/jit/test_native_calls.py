@@ -3,11 +3,7 @@
 import functools
 import gc
 import inspect
-import os
-import signal
-import sys
 import threading
-import tracemalloc
 import weakref
 
 import jax
@@ -15,28 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 import pyiree
 import pytest
-from pyiree.runtime.caller_table import last_record, native_calls_work
-from pyiree.runtime.hal.device import memory_pool
-from pyiree.runtime.hal.layout import POOL_LIVE_BLOCKS
-from pyiree.runtime.native.python_objects import read_word
+from pyiree.runtime.caller_table import native_calls_work
 
 pytestmark = pytest.mark.skipif(
     not native_calls_work(type(pyiree.jit(abs))), reason="objects of this Python lie otherwise in memory"
 )
-
-
-def went_native(function) -> bool:
-    """Whether the last call was the native entry's."""
-    return last_record(function._native) >= 0
-
-
-def called_natively(function, *args, **kwargs):
-    """The result of a native call with these arguments."""
-    for _ in range(2):
-        function(*args, **kwargs)
-    result = function(*args, **kwargs)
-    assert went_native(function)
-    return result
 
 
 def assert_same(found, expected):
@@ -78,14 +57,14 @@ Y = X[::-1].copy()
         (lambda x: x > 3, (X,), {}),
     ],
 )
-def test_results_are_those_of_jax(function, args, kwargs):
+def test_results_are_those_of_jax(function, args, kwargs, called_natively):
     found = called_natively(pyiree.jit(function), *args, **kwargs)
     assert_same(found, jax.jit(function)(*args, **kwargs))
     assert all(type(leaf) is np.ndarray for leaf in jax.tree.leaves(found))
 
 
 @pytest.mark.parametrize("number", [2**40, -(2**40)])
-def test_numbers_that_do_not_fit_go_to_python(number):
+def test_numbers_that_do_not_fit_go_to_python(number, called_natively, went_native):
     f = pyiree.jit(lambda n: n + 1)
     called_natively(f, 1)
     with pytest.raises(OverflowError):
@@ -96,7 +75,7 @@ def test_numbers_that_do_not_fit_go_to_python(number):
 
 
 @pytest.mark.filterwarnings("ignore:overflow")
-def test_a_number_too_large_for_f32_is_infinite():
+def test_a_number_too_large_for_f32_is_infinite(called_natively, went_native):
     f = pyiree.jit(lambda n: n + 1)
     assert called_natively(f, 3.4e38) == np.float32(3.4e38)
     assert f(1e300) == np.inf
@@ -116,21 +95,21 @@ def test_a_number_too_large_for_f32_is_infinite():
     ],
     ids=["columns", "strided", "swapped", "unaligned", "subclass"],
 )
-def test_other_layouts_go_to_python(array):
+def test_other_layouts_go_to_python(array, called_natively, went_native):
     f = pyiree.jit(lambda x: x * 2)
     called_natively(f, X)
     np.testing.assert_array_equal(f(array), X * 2)
     assert not went_native(f)
 
 
-def test_read_only_arrays_are_read():
+def test_read_only_arrays_are_read(called_natively):
     array = X.copy()
     array.flags.writeable = False
     np.testing.assert_array_equal(called_natively(pyiree.jit(lambda x: x * 2), array), X * 2)
 
 
 @pytest.mark.parametrize("wide", ["f8", "c16", "i8", "u8"])
-def test_wide_arrays_are_converted(wide):
+def test_wide_arrays_are_converted(wide, called_natively):
     values = np.array([0, 1, -1.5, 2**31, -(2**33) - 3, 1e-50, 3.4028235e38, -0.0])
     with np.errstate(invalid="ignore"):
         array = values.astype("i8").astype(wide) if wide[0] in "iu" else values.astype(wide)
@@ -143,7 +122,7 @@ def test_wide_arrays_are_converted(wide):
 
 
 @pytest.mark.filterwarnings("ignore:overflow")
-def test_wide_numbers_at_the_end_of_f32():
+def test_wide_numbers_at_the_end_of_f32(called_natively, went_native):
     f = pyiree.jit(lambda x: x)
     half = float.fromhex("0x1.ffffffp+127")  # rounds to infinity; what is below rounds to the largest f32
     called_natively(f, np.array([1.0, 2.0]))
@@ -159,7 +138,7 @@ def test_wide_numbers_at_the_end_of_f32():
     np.testing.assert_array_equal(f(large), large)
 
 
-def test_each_signature_has_its_program():
+def test_each_signature_has_its_program(called_natively, went_native):
     f = pyiree.jit(lambda x, n=1: x * n)
     arguments = [(X,), (X[:2].copy(),), (X, 2), (X, 2.0), (X.astype(np.int32),), (X, True), (np.float32(2),)]
     for args in arguments:
@@ -171,28 +150,28 @@ def test_each_signature_has_its_program():
     assert f.lower().in_tree == jax.tree.structure(((X,), {"n": 2}))
 
 
-def test_more_signatures_than_the_native_entry_keeps():
+def test_more_signatures_than_the_native_entry_keeps(called_natively):
     f = pyiree.jit(lambda x: x + 1)
     for size in range(1, 40):
         called_natively(f, np.zeros(size, np.float32))
     np.testing.assert_array_equal(f(np.zeros(1, np.float32)), [1])
 
 
-def test_structures_are_told_apart():
+def test_structures_are_told_apart(called_natively):
     f = pyiree.jit(lambda t: jax.tree.leaves(t)[0] * 2)
     for tree in ((X, Y), [X, Y], {"a": X, "b": Y}, {"a": X, "c": Y}, {"a": X}, (X, None), (X,), {"a": (X,)}, {1: X}):
         np.testing.assert_array_equal(called_natively(f, tree), X * 2)
         assert f.lower().in_tree == jax.tree.structure(((tree,), {}))
 
 
-def test_dicts_in_any_order():
+def test_dicts_in_any_order(called_natively, went_native):
     f = pyiree.jit(lambda t: t["a"] - t["b"])
     called_natively(f, {"a": X, "b": Y})
     np.testing.assert_array_equal(f({"b": Y, "a": X}), X - Y)
     assert went_native(f)
 
 
-def test_keys_that_run_code_go_to_python():
+def test_keys_that_run_code_go_to_python(called_natively, went_native):
     class Key(str):
         __slots__ = ()
 
@@ -207,7 +186,7 @@ def test_keys_that_run_code_go_to_python():
     assert not went_native(f)
 
 
-def test_custom_nodes_stay_in_python():
+def test_custom_nodes_stay_in_python(called_natively):
     class Point(tuple):
         __slots__ = ()
 
@@ -221,7 +200,7 @@ def test_custom_nodes_stay_in_python():
     assert type(called_natively(g, X)) is Point
 
 
-def test_static_arguments():
+def test_static_arguments(called_natively, went_native):
     f = pyiree.jit(lambda x, op, n: x * n if op == "mul" else x + n, static_argnums=(1,), static_argnames="n")
     np.testing.assert_array_equal(called_natively(f, X, "mul", n=3), X * 3)
     np.testing.assert_array_equal(called_natively(f, X, "".join(["ad", "d"]), n=3), X + 3)
@@ -232,7 +211,7 @@ def test_static_arguments():
     np.testing.assert_array_equal(f(X, "add", n=3), X + 3)
 
 
-def test_methods():
+def test_methods(went_native):
     class Model:
         """A model."""
 
@@ -258,7 +237,7 @@ def test_methods():
     assert double.shifted.__module__ == __name__
 
 
-def test_settings_of_jax_are_part_of_the_signature():
+def test_settings_of_jax_are_part_of_the_signature(called_natively, went_native):
     f = pyiree.jit(lambda n: n * 2)
     assert called_natively(f, 1.5).dtype == np.float32
     with jax.enable_x64(True):
@@ -274,7 +253,7 @@ def test_settings_of_jax_are_part_of_the_signature():
     assert len(seen) == 2
 
 
-def test_under_a_transformation_the_function_is_inlined():
+def test_under_a_transformation_the_function_is_inlined(called_natively, went_native):
     f = pyiree.jit(lambda x, y: x * y)
     called_natively(f, X, Y)
     np.testing.assert_array_equal(jax.grad(lambda x: f(x, Y).sum())(jnp.asarray(X)), Y)
@@ -283,7 +262,7 @@ def test_under_a_transformation_the_function_is_inlined():
     assert went_native(f)
 
 
-def test_tracers_of_other_threads_do_not_matter():
+def test_tracers_of_other_threads_do_not_matter(called_natively):
     f = pyiree.jit(lambda x: x + 1)
     called_natively(f, X)
     found = []
@@ -298,7 +277,7 @@ def test_tracers_of_other_threads_do_not_matter():
     np.testing.assert_array_equal(found[0], X + 1)
 
 
-def test_device_arrays():
+def test_device_arrays(called_natively, went_native):
     f = pyiree.jit(lambda x, y: {"sum": x + y, "first": x})
     x, y = pyiree.device_put((X, Y))
     result = called_natively(f, x, y)
@@ -318,7 +297,7 @@ def test_device_arrays():
     assert fresh() is None
 
 
-def test_donated_device_arrays_are_deleted():
+def test_donated_device_arrays_are_deleted(went_native):
     f = pyiree.jit(lambda x, y: x + y, donate_argnums=0)
     y = pyiree.device_put(Y)
     for _ in range(3):
@@ -331,7 +310,7 @@ def test_donated_device_arrays_are_deleted():
         f(x, y)
 
 
-def test_jax_arrays():
+def test_jax_arrays(called_natively, went_native):
     def function(x, t):
         return {"sum": x + t["a"], "first": x, "n": t["n"] * 2}
 
@@ -347,7 +326,7 @@ def test_jax_arrays():
     assert isinstance(mixed["first"], jax.Array)
 
 
-def test_jax_arrays_are_told_apart():
+def test_jax_arrays_are_told_apart(called_natively, went_native):
     f = pyiree.jit(lambda x, unused: x * unused.shape[0])
     x = jnp.asarray(X)
     for other in (jnp.zeros(2), jnp.zeros(3), jnp.zeros((4, 1))):
@@ -359,7 +338,7 @@ def test_jax_arrays_are_told_apart():
         assert_same(called_natively(g, value), jax.jit(lambda x: x + jnp.int32(1))(value))
 
 
-def test_jax_arrays_in_another_order_go_to_python():
+def test_jax_arrays_in_another_order_go_to_python(called_natively, went_native):
     from jax.experimental.layout import Format, Layout
 
     f = pyiree.jit(lambda x: x * 2)
@@ -370,7 +349,7 @@ def test_jax_arrays_in_another_order_go_to_python():
     assert not went_native(f)
 
 
-def test_jax_arrays_are_waited_for():
+def test_jax_arrays_are_waited_for(called_natively, went_native):
     f = pyiree.jit(lambda x: x + 1)
     slow = jax.jit(lambda x: jax.lax.fori_loop(0, 30, lambda i, c: jnp.tanh(c @ x), x))
     x = jnp.full((300, 300), 0.01, jnp.float32)
@@ -382,7 +361,7 @@ def test_jax_arrays_are_waited_for():
         np.testing.assert_array_equal(result, np.asarray(slow(x)) + 1)
 
 
-def test_deleted_and_donated_jax_arrays():
+def test_deleted_and_donated_jax_arrays(went_native):
     f = pyiree.jit(lambda x, y: x + y, donate_argnums=0)
     y = jnp.asarray(Y)
     for _ in range(3):
@@ -394,28 +373,12 @@ def test_deleted_and_donated_jax_arrays():
         f(x, y)
 
 
-def test_jax_arrays_leave_nothing_behind():
-    f = pyiree.jit(lambda x, t: [x + 1, t["a"]])
-    arguments = (jnp.asarray(X), {"a": jnp.asarray(Y)})
-    objects = [arguments[0], arguments[1], arguments[1]["a"]]
-    called_natively(f, *arguments)
-    gc.collect()
-    before, blocks, memory = [sys.getrefcount(item) for item in objects], live_blocks(), sys.getallocatedblocks()
-    for _ in range(20_000):
-        f(*arguments)
-    gc.collect()
-    after = [sys.getrefcount(item) for item in objects]
-    assert after == before
-    assert live_blocks() - blocks < 10  # XLA lets go of what it borrows a little later
-    assert sys.getallocatedblocks() - memory < 1000
-
-
-def test_closed_over_arrays_are_arguments():
+def test_closed_over_arrays_are_arguments(called_natively):
     large = np.arange(4096, dtype=np.float32)
     np.testing.assert_array_equal(called_natively(pyiree.jit(lambda x: x + large), 2.0), large + 2)
 
 
-def test_results_are_the_callers_own():
+def test_results_are_the_callers_own(called_natively):
     f = pyiree.jit(lambda x: (x, x))
     first, second = called_natively(f, X)
     first += 1
@@ -426,7 +389,7 @@ def test_results_are_the_callers_own():
     assert first.ctypes.data % 64 == 0
 
 
-def test_results_outlive_the_function():
+def test_results_outlive_the_function(called_natively):
     f = pyiree.jit(lambda x: x + 1)
     result = called_natively(f, X)
     gone = weakref.ref(f)
@@ -436,7 +399,7 @@ def test_results_outlive_the_function():
     np.testing.assert_array_equal(result, X + 1)
 
 
-def test_a_cleared_function_starts_anew():
+def test_a_cleared_function_starts_anew(called_natively, went_native):
     f = pyiree.jit(lambda x: x + 1)
     called_natively(f, X)
     f.clear_cache()
@@ -445,7 +408,7 @@ def test_a_cleared_function_starts_anew():
     np.testing.assert_array_equal(called_natively(f, X), X + 1)
 
 
-def test_an_object_without_its_fields_is_an_error():
+def test_an_object_without_its_fields_is_an_error(called_natively):
     f = pyiree.jit(lambda x: x)
     with pytest.raises(AttributeError):
         type(f).__new__(type(f))(X)
@@ -455,7 +418,7 @@ def test_an_object_without_its_fields_is_an_error():
         f(X)
 
 
-def test_all_ways_to_call():
+def test_all_ways_to_call(called_natively, went_native):
     f = pyiree.jit(lambda x, y=1.0: x + y)
     called_natively(f, X)
     called_natively(f, X, y=2.0)
@@ -469,169 +432,3 @@ def test_all_ways_to_call():
         f(X, X, X)
     assert inspect.signature(f) == inspect.signature(f.__wrapped__)
     assert callable(f)
-
-
-def test_a_long_call_can_be_interrupted():
-    f = pyiree.jit(lambda x, n: jax.lax.fori_loop(0, n, lambda i, c: jnp.sort(jnp.tanh(c @ c), axis=0), x))
-    x = np.full((200, 200), 0.01, np.float32)
-    once = called_natively(f, x, np.int32(1))
-    for _ in range(2):
-        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-        with pytest.raises(KeyboardInterrupt):
-            f(x, np.int32(100_000_000))
-    np.testing.assert_array_equal(f(x, np.int32(1)), once)
-    assert went_native(f)
-
-
-def test_a_callback_may_call_the_function_again():
-    shape = jax.ShapeDtypeStruct((4,), np.float32)
-
-    def function(x, depth):
-        def again(value, depth):
-            return np.asarray(f(np.asarray(value), int(depth) - 1)) if depth > 0 else np.asarray(value)
-
-        return jax.pure_callback(again, shape, x, depth) + 1
-
-    f = pyiree.jit(function)
-    x = np.zeros(4, np.float32)
-    for _ in range(4):
-        np.testing.assert_array_equal(f(x, 3), [4, 4, 4, 4])
-
-
-def test_a_callback_that_raises_leaves_nothing_behind():
-    def refuse(value):
-        if value[0] < 0:
-            raise ValueError("negative")
-        return np.asarray(value)
-
-    f = pyiree.jit(lambda x: jax.pure_callback(refuse, jax.ShapeDtypeStruct((4,), np.float32), x) + 1)
-    good, bad = np.zeros(4, np.float32), np.full(4, -1, np.float32)
-    for _ in range(3):
-        f(good)
-        with pytest.raises(Exception, match="negative"):
-            f(bad)
-    gc.collect()
-    before, blocks = [sys.getrefcount(good), sys.getrefcount(bad)], live_blocks()
-    for _ in range(200):
-        f(good)
-        with pytest.raises(Exception, match="negative"):
-            f(bad)
-    gc.collect()
-    after = [sys.getrefcount(good), sys.getrefcount(bad)]
-    assert after == before
-    assert live_blocks() == blocks
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
-def test_a_forked_child_calls_on():
-    f = pyiree.jit(lambda x: x + 1)
-    called_natively(f, X)
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if (f(X) == X + 1).all() and went_native(f) else 1)
-    assert os.waitpid(child, 0)[1] == 0
-
-
-def live_blocks() -> int:
-    """Blocks of the pool that somebody has."""
-    return read_word(memory_pool() + POOL_LIVE_BLOCKS)
-
-
-def test_a_million_calls_leave_nothing_behind():
-    f = pyiree.jit(lambda x, y, n, t: (x + y * n, {"a": t["a"][0], "n": None}))
-    arguments = (X, Y, 2.5, {"a": [X]})
-    objects = [X, Y, X.dtype, arguments[2], arguments[3], arguments[3]["a"], None, tuple, f]
-    called_natively(f, *arguments)
-    gc.collect()
-    before, blocks, memory = [sys.getrefcount(item) for item in objects], live_blocks(), sys.getallocatedblocks()
-    for _ in range(1_000_000):
-        f(*arguments)
-    gc.collect()
-    after = [sys.getrefcount(item) for item in objects]
-    assert after[:6] == before[:6]
-    assert all(abs(now - count) < 100 for now, count in zip(after[6:], before[6:]))
-    assert live_blocks() == blocks
-    assert sys.getallocatedblocks() - memory < 1000
-
-
-def test_failures_leave_nothing_behind():
-    f = pyiree.jit(lambda x, n: x + n)
-    device = pyiree.device_put(X)
-    called_natively(f, X.astype(np.int32), 1)
-    called_natively(f, device, 1)
-    whole, dead, huge = X.astype(np.int32), pyiree.device_put(X), 2**40
-    dead.delete()
-    objects = [X, whole, device, dead, huge]
-    gc.collect()
-    before, blocks = [sys.getrefcount(item) for item in objects], live_blocks()
-    tracemalloc.start()
-    for _ in range(2000):
-        for args in ((whole, huge), (device, huge), (dead, 1)):
-            with pytest.raises((OverflowError, RuntimeError)):
-                f(*args)
-    del args
-    gc.collect()
-    held = tracemalloc.get_traced_memory()[0]
-    tracemalloc.stop()
-    assert [sys.getrefcount(item) for item in objects] == before
-    assert live_blocks() == blocks
-    assert held < 500_000
-
-
-def test_many_threads_call_one_function():
-    f = pyiree.jit(lambda x, n, t: [x * n, t["a"]])
-    arrays = [np.full(16, k, np.float32) for k in range(16)]
-    called_natively(f, arrays[0], 1.0, {"a": arrays[0]})
-    wrong = []
-
-    def work(k):
-        device = pyiree.device_put(arrays[k])
-        for n in range(10_000):
-            product, passed = f(arrays[k], float(n), {"a": arrays[k]})
-            if product[3] != k * n or passed[5] != k:
-                wrong.append((k, n))
-            if n % 100 == 0:
-                result = f(device, float(n), {"a": device})[0]
-                if type(result) is not pyiree.Array or np.asarray(result)[7] != k * n:
-                    wrong.append((k, n))
-
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(16)]
-    counts = [sys.getrefcount(array) for array in arrays]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
-    assert [sys.getrefcount(array) for array in arrays] == counts
-
-
-def test_threads_meet_new_signatures_and_cleared_caches():
-    f = pyiree.jit(lambda x: x + 1)
-    wrong = []
-
-    def work(k):
-        for n in range(300):
-            array = np.full(1 + (n + k) % 5, k, np.float32)
-            if n % 100 == 50 and k == 0:
-                f.clear_cache()
-            if not (f(array) == k + 1).all():
-                wrong.append((k, n))
-
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
-
-
-def test_programs_of_any_length():
-    """Short ones have a plan and run without the interpreter, those that last give the GIL up."""
-    g = pyiree.jit(lambda x: jax.lax.fori_loop(0, 50, lambda i, c: jnp.tanh(c @ x), x))
-    x = np.eye(64, dtype=np.float32)
-    np.testing.assert_allclose(called_natively(g, x), jax.jit(g.__wrapped__)(x), rtol=1e-5)
-    tree = {f"k{k}": np.full(3, k, np.float32) for k in range(200)}
-    add = pyiree.jit(lambda t: jax.tree.map(lambda a: a + 1, t))
-    for _ in range(70):
-        result = called_natively(add, tree)
-    assert all((result[f"k{k}"] == k + 1).all() for k in range(200))
