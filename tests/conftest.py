@@ -9,8 +9,13 @@ import sysconfig
 
 import platformdirs
 import pytest
+from hypothesis import HealthCheck, settings
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# How long an example takes depends on what else the machine does, and on modules that the first one imports.
+settings.register_profile("pyiree", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("pyiree")
 
 
 @pytest.fixture(scope="session", autouse=True)

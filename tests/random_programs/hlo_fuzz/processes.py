@@ -5,7 +5,7 @@ Enters: a job for `evaluate.py`. Leaves: arrays, or a text that says what went w
 
 import pathlib
 import pickle
-import select
+import selectors
 import struct
 import subprocess
 import sys
@@ -46,13 +46,15 @@ class Evaluator:
     def _read(self, size, deadline):
         stream = self._process.stdout
         data = b""
-        while len(data) < size:
-            if not select.select([stream], [], [], max(0.0, deadline - time.monotonic()))[0]:
-                raise TimeoutError
-            part = stream.raw.read(size - len(data)) if not stream.closed else b""
-            if not part:
-                raise EOFError
-            data += part
+        with selectors.DefaultSelector() as selector:
+            selector.register(stream, selectors.EVENT_READ)
+            while len(data) < size:
+                if not selector.select(max(0.0, deadline - time.monotonic())):
+                    raise TimeoutError
+                part = stream.raw.read(size - len(data)) if not stream.closed else b""
+                if not part:
+                    raise EOFError
+                data += part
         return data
 
     def _stop(self):
