@@ -1,8 +1,8 @@
 """Fixtures of the code generation tests: running linked code here, targets that this CPU runs."""
 
 import ctypes
+import itertools
 import os
-import tempfile
 
 import pytest
 
@@ -29,20 +29,18 @@ def runnable_target(level):
 
 
 @pytest.fixture(scope="session")
-def load_shared_object():
+def load_shared_object(tmp_path_factory):
     """A function from the bytes of a shared object to a ctypes library, through glibc's own loader."""
-    opened = []
+    folder = tmp_path_factory.mktemp("shared-objects")
+    numbers = itertools.count()
 
     def load(image: bytes) -> ctypes.CDLL:
-        file = tempfile.NamedTemporaryFile(suffix=".so")  # noqa: SIM115 kept open: glibc knows a library by path
-        file.write(image)
-        file.flush()
-        opened.append(file)
-        return ctypes.CDLL(file.name, mode=os.RTLD_NOW | os.RTLD_LOCAL)
+        # glibc knows a library by its path: no two may have the same.
+        path = folder / f"{next(numbers)}.so"
+        path.write_bytes(image)
+        return ctypes.CDLL(path, mode=os.RTLD_NOW | os.RTLD_LOCAL)
 
-    yield load
-    for file in opened:
-        file.close()
+    return load
 
 
 @pytest.fixture(scope="session")
