@@ -47,15 +47,14 @@ def _jax_reader(example: ArrayImpl, dtype: np.dtype) -> Callable[[ArrayImpl], np
         np.asarray(example)  # raises jax's own error
     example.block_until_ready()
     shape, size = example.shape, dtype.itemsize * example.size
-    only_cpus = all(device.platform == "cpu" for device in jax.local_devices())
+    only_cpus = there_are_only_cpus()
 
     def is_plain(array: ArrayImpl) -> bool:
         if type(array.sharding) is not jax.sharding.SingleDeviceSharding:
             return False
         return only_cpus or array.device.platform == "cpu"
 
-    plain = is_plain(example) and example.dtype == dtype
-    if not plain or size == 0 or dtype.name in _SUB_BYTE_TYPES or not _is_row_major(example):
+    if not (is_plain(example) and is_read_in_place(example, dtype)):
         return lambda array: np.asarray(array, dtype, "C")
     layout = device_layout(example)
     memory = (ctypes.c_char * size).from_address

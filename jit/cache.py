@@ -219,7 +219,7 @@ class DiskCache:
         return [path.name]
 
     def _files(self) -> Iterator[Path]:
-        for folder in (self.folder, self.objects.folder):
+        for folder in self._suffixes():
             try:
                 names = os.listdir(folder)
             except OSError:  # no such folder: nothing is cached
@@ -230,13 +230,16 @@ class DiskCache:
                     yield path
 
     def _is_owned(self, path: Path) -> bool:
-        folder_suffixes = (".o",) if path.parent == self.objects.folder else (".vmfb", ".json")
-        return path.suffix in folder_suffixes and _KEY.fullmatch(path.stem) is not None
+        return path.suffix in self._suffixes()[path.parent] and _KEY.fullmatch(path.stem) is not None
+
+    def _suffixes(self) -> dict[Path, tuple[str, ...]]:
+        """The suffixes of the cache's own files, by folder."""
+        return {self.folder: (".vmfb", ".json"), self.objects.folder: (".o",)}
 
     def _owned(self) -> list[_File]:
         """The cache's files. Nothing but their names and sizes is looked at: there may be many thousands."""
         found = []
-        for folder, suffixes in ((self.folder, (".vmfb", ".json")), (self.objects.folder, (".o",))):
+        for folder, suffixes in self._suffixes().items():
             # Where there is no such folder, nothing is cached.
             with contextlib.suppress(OSError), os.scandir(folder) as listed:
                 for item in listed:

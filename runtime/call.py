@@ -20,12 +20,22 @@ from pyiree.runtime.hal.buffer import (
 )
 from pyiree.runtime.launch import free_plan, give_plan_instances, plan_blocks, plan_sources, run_plan
 from pyiree.runtime.native import layout
+from pyiree.runtime.native.cpython import (
+    py_capsule_context,
+    py_capsule_new,
+    py_capsule_pointer,
+    py_capsule_set_context,
+    py_decref,
+    py_incref,
+    py_long,
+    py_no_memory,
+    py_restore_thread,
+    py_save_thread,
+    py_vectorcall,
+)
 from pyiree.runtime.native.intrinsics import (
-    I32,
-    VOID,
     atomic_load,
     calloc,
-    extern,
     free,
     indirect_call,
     load_i64,
@@ -42,17 +52,6 @@ from pyiree.runtime.task.queue import cancel_submissions, pthread_self, wait_for
 from pyiree.runtime.vm import layout as vm
 from pyiree.runtime.vm.interpreter import vm_invoke, vm_resume
 
-_py_decref = extern("Py_DecRef", 1, VOID)
-_py_incref = extern("Py_IncRef", 1, VOID)
-_vectorcall = extern("PyObject_Vectorcall", 4)
-_capsule_new = extern("PyCapsule_New", 3)
-_capsule_pointer = extern("PyCapsule_GetPointer", 2)
-_capsule_context = extern("PyCapsule_GetContext", 1)
-_capsule_set_context = extern("PyCapsule_SetContext", 2, I32)
-_long = extern("PyLong_FromLongLong", 1)
-_save_thread = extern("PyEval_SaveThread", 0)
-_restore_thread = extern("PyEval_RestoreThread", 1, VOID)
-_no_memory = extern("PyErr_NoMemory", 0)
 _new_from_descr = indirect_call(9)
 _call_words = stack_bytes(32)
 _idle_word = stack_bytes(8)
@@ -67,13 +66,13 @@ _ANY_USAGE = 0x1F0F0F0F
 @native("void(int64)")
 def root_capsule_free(capsule):
     """A result is dead whose memory lies in a buffer."""
-    release(_capsule_context(capsule))
+    release(py_capsule_context(capsule))
 
 
 @native("void(int64)")
 def block_capsule_free(capsule):
     """A result is dead that has a block of its own."""
-    free_tagged(_capsule_pointer(capsule, 0), _capsule_context(capsule))
+    free_tagged(py_capsule_pointer(capsule, 0), py_capsule_context(capsule))
 
 
 @native("int64(int64,int64,int64)")
@@ -82,9 +81,9 @@ def _call_python(function, first, second):
     words = _call_words()
     store_i64(words, first)
     store_i64(words + 8, second)
-    result = _vectorcall(function, words, 2, 0)
-    _py_decref(first)
-    _py_decref(second)
+    result = py_vectorcall(function, words, 2, 0)
+    py_decref(first)
+    py_decref(second)
     return result
 
 
@@ -156,7 +155,7 @@ def program_free_instances(table):
 @native("void(int64,int64,int64)")
 def set_argument(side, owner, data):
     """Makes `data` the bytes of an argument, which `owner` keeps alive."""
-    _py_incref(owner)  # another thread may empty the list that it comes from meanwhile
+    py_incref(owner)  # another thread may empty the list that it comes from meanwhile
     store_i64(side + entry.SIDE_OBJECT, owner)
     store_i64(side + entry.SIDE_DATA, data)
 
@@ -169,7 +168,7 @@ def drop_arguments(table, instance):
         owner = load_i64(side + entry.SIDE_OBJECT)
         if owner != 0:
             store_i64(side + entry.SIDE_OBJECT, 0)
-            _py_decref(owner)
+            py_decref(owner)
         side += entry.CALL_SIDE_BYTES
 
 
@@ -280,9 +279,9 @@ def _is_exclusive(results, count, index):
 @native("int64(int64,int64,int64)")
 def _capsule(data, context, destroy):
     """A new capsule over memory, which it owns; 0 with Python's error set, and the memory the caller's."""
-    capsule = _capsule_new(data, 0, destroy)
+    capsule = py_capsule_new(data, 0, destroy)
     if capsule != 0:
-        _capsule_set_context(capsule, context)
+        py_capsule_set_context(capsule, context)
     return capsule
 
 
@@ -292,7 +291,7 @@ def new_memory(table, size):
     pool = load_i64(table + entry.TABLE_POOL)
     block = pool_allocate(pool, size)
     if block == 0:
-        return _no_memory()
+        return py_no_memory()
     capsule = _capsule(block, block_tag(pool, size), _block_capsule_free_address())
     if capsule == 0:
         pool_free(pool, block, size_class(size))
@@ -346,12 +345,12 @@ def _put_array(table, index, side, rank, dims):
     capsule = load_i64(side + entry.SIDE_OBJECT)
     value = load_i64(table + entry.TABLE_RESULTS) + entry.VALUE_BYTES * index
     dtype = load_i64(value + entry.VALUE_DTYPE)
-    _py_incref(dtype)  # the call takes it over
+    py_incref(dtype)  # the call takes it over
     ndarray, function = load_i64(table + entry.TABLE_NDARRAY), load_i64(table + entry.TABLE_NEW_ARRAY)
     data = load_i64(capsule + entry.CAPSULE_POINTER)
     array = _new_from_descr(function, ndarray, dtype, rank, dims, 0, data, entry.FLAGS_RESULT, 0, 0)
     if array == 0:
-        _py_decref(capsule)
+        py_decref(capsule)
         return 0
     store_i64(array + entry.ARRAY_BASE, capsule)
     store_i64(side + entry.SIDE_OBJECT, array)
@@ -368,9 +367,9 @@ def _check_result(table, index, view):
         integers = 0x10 <= found >> 24 <= 0x12 and 0x10 <= wanted >> 24 <= 0x12
         if found == wanted or (integers and found & hal.ELEMENT_BITS == wanted & hal.ELEMENT_BITS):
             return True
-    result = _call_python(load_i64(table + entry.TABLE_MISMATCH), _long(index), _long(found))
+    result = _call_python(load_i64(table + entry.TABLE_MISMATCH), py_long(index), py_long(found))
     if result != 0:
-        _py_decref(result)
+        py_decref(result)
     return False
 
 
@@ -378,7 +377,7 @@ def _check_result(table, index, view):
 def drop_results(side, count):
     """Lets go of `count` results."""
     for k in range(count):
-        _py_decref(load_i64(side + entry.CALL_SIDE_BYTES * k + entry.SIDE_OBJECT))
+        py_decref(load_i64(side + entry.CALL_SIDE_BYTES * k + entry.SIDE_OBJECT))
 
 
 @native("int64(int64,int64,int64)")
@@ -437,21 +436,21 @@ def _invoke(table, instance):
     began = monotonic_nanoseconds()
     thread = 0
     if load_i64(table + entry.TABLE_DURATION) > entry.GIL_NANOSECONDS:
-        thread = _save_thread()
+        thread = py_save_thread()
     state = vm_invoke(context, function, arguments, results, instance)
     # The first wait is short. The second one is long, without the GIL; after that Python looks at its signals.
     if state == vm.SUSPENDED and load_i64(executor + task.EXECUTOR_WANTED) == 0:
         if thread == 0:
-            thread = _save_thread()
+            thread = py_save_thread()
         state = vm_resume(load_i64(instance))
     if thread != 0:
-        _restore_thread(thread)
+        py_restore_thread(thread)
     if state != vm.DONE:
         finish = load_i64(table + entry.TABLE_FINISH)
-        finished = _call_python(finish, _long(load_i64(instance)), _long(state))
+        finished = _call_python(finish, py_long(load_i64(instance)), py_long(state))
         if finished == 0:
             return 0
-        _py_decref(finished)
+        py_decref(finished)
     store_i64(table + entry.TABLE_DURATION, monotonic_nanoseconds() - began)
     return 1
 
@@ -463,7 +462,7 @@ def _interpret(table, instance, as_arrays):
     after = load_i64(executor + task.EXECUTOR_SEQUENCE)
     done = 0
     if not _lend_arguments(table, instance):
-        _no_memory()
+        py_no_memory()
     elif _invoke(table, instance) != 0:
         results = instance + entry.CALL_WORDS + 8 * load_i64(table + entry.TABLE_ARGUMENT_COUNT)
         done = _collect(table, instance, 0, as_arrays)

@@ -23,9 +23,19 @@ from pyiree.runtime.call import (
 )
 from pyiree.runtime.convert import narrow_array, put_f32
 from pyiree.runtime.foreign import foreign_data, is_foreign, new_foreign
+from pyiree.runtime.native.cpython import (
+    py_as_long_and_overflow,
+    py_bad_call,
+    py_clear_error,
+    py_decref,
+    py_incref,
+    py_list_new,
+    py_new_object,
+    py_no_memory,
+    py_vectorcall,
+    py_vectorcall_method,
+)
 from pyiree.runtime.native.intrinsics import (
-    VOID,
-    extern,
     free,
     load_f64,
     load_i64,
@@ -40,17 +50,6 @@ from pyiree.runtime.native.intrinsics import (
     store_i64,
 )
 from pyiree.runtime.trees import WALK_BYTES, WALK_LEAF, WALK_OBJECT, WALK_STEP, WALK_TOKEN, build, device_memory, match
-
-_py_incref = extern("Py_IncRef", 1, VOID)
-_py_decref = extern("Py_DecRef", 1, VOID)
-_vectorcall = extern("PyObject_Vectorcall", 4)
-_vectorcall_method = extern("PyObject_VectorcallMethod", 4)
-_list_new = extern("PyList_New", 1)
-_no_memory = extern("PyErr_NoMemory", 0)
-_clear_error = extern("PyErr_Clear", 0, VOID)
-_bad_call = extern("PyErr_BadInternalCall", 0, VOID)
-_as_long = extern("PyLong_AsLongLongAndOverflow", 2)
-_new_object = extern("PyType_GenericAlloc", 2)
 
 _COUNT = (1 << 63) - 1  # of what CPython gives as the number of arguments; the highest bit is another matter
 _FEW = 64  # leaves, or arguments, for which the stack has room
@@ -72,10 +71,10 @@ def _call_slow(table, self, args, count, names):
         total += load_i64(names + entry.SEQUENCE_SIZE)
     words = _words() if total < _FEW else malloc(8 * total + 8)
     if words == 0:
-        return _no_memory()
+        return py_no_memory()
     store_i64(words, self)
     memcpy(words + 8, args, 8 * total)
-    result = _vectorcall(load_i64(table + caller.CALLER_SLOW), words, count + 1, names)
+    result = py_vectorcall(load_i64(table + caller.CALLER_SLOW), words, count + 1, names)
     if total >= _FEW:
         free(words)
     return result
@@ -86,16 +85,16 @@ def _state_of(table):
     """What the guard gives, a new reference; 0, without an error, where the call has to be slow."""
     word = _one_word()
     store_i64(word, load_i64(table + caller.CALLER_STATE))
-    found = _vectorcall(load_i64(table + caller.CALLER_GETTER), word, 1, 0)
+    found = py_vectorcall(load_i64(table + caller.CALLER_GETTER), word, 1, 0)
     if found == 0:
-        _clear_error()
+        py_clear_error()
         return 0
-    _py_decref(found)
+    py_decref(found)
     if found != load_i64(table + caller.CALLER_WANTED):
         return 0
-    state = _vectorcall(load_i64(table + caller.CALLER_GUARD), word, 0, 0)
+    state = py_vectorcall(load_i64(table + caller.CALLER_GUARD), word, 0, 0)
     if state == 0:
-        _clear_error()
+        py_clear_error()
     return state
 
 
@@ -163,7 +162,7 @@ def _put_number(place, number, wanted):
         return real & put_f32(place + 4, load_f64(number + entry.NUMBER_VALUE + 8))
     overflow = _overflow()
     store_i64(overflow, 0)
-    value = _as_long(number, overflow)
+    value = py_as_long_and_overflow(number, overflow)
     if load_i64(overflow) != 0:
         return 0
     if wanted == caller.FORMAT_BOOL:
@@ -183,11 +182,11 @@ def _set_narrowed(table, side, leaf, array):
     size = load_i64(leaf + caller.LEAF_SIZE)
     capsule = new_memory(table, size)
     if capsule == 0:
-        _clear_error()
+        py_clear_error()
         return 0
     data = load_i64(capsule + entry.CAPSULE_POINTER)
     set_argument(side, capsule, data)
-    _py_decref(capsule)  # the argument keeps it
+    py_decref(capsule)  # the argument keeps it
     wanted = load_i64(leaf + caller.LEAF_DETAIL)
     count = size // 8 if wanted == caller.FORMAT_C64 else size // 4
     return narrow_array(data, load_i64(array + entry.ARRAY_DATA), count, wanted)
@@ -245,18 +244,18 @@ def _set_arguments(record, table, instance, leaves):
 @native("int64(int64,int64,int64,int64)")
 def _device_array(device, shape, dtype, capsule):
     """A new device array over a result's memory, whose reference it takes over; 0 with Python's error set."""
-    made = _new_object(load_i64(device + caller.DEVICE_TYPE), 0)
+    made = py_new_object(load_i64(device + caller.DEVICE_TYPE), 0)
     if made == 0:
-        _py_decref(capsule)
+        py_decref(capsule)
         return 0
-    _py_incref(shape)
-    _py_incref(dtype)
+    py_incref(shape)
+    py_incref(dtype)
     store_i64(made + load_i64(device + caller.DEVICE_CAPSULE), capsule)
     store_i64(made + load_i64(device + caller.DEVICE_SHAPE), shape)
     store_i64(made + load_i64(device + caller.DEVICE_DTYPE), dtype)
     none, places = load_i64(device + caller.DEVICE_NONE), load_i64(device + caller.DEVICE_EMPTY)
     for k in range(load_i64(device + caller.DEVICE_EMPTY_COUNT)):
-        _py_incref(none)
+        py_incref(none)
         store_i64(made + load_i64(places + 8 * k), none)
     return made
 
@@ -297,18 +296,18 @@ def _structure(record, table, side):
         store_i64(walk + WALK_STEP, entry.CALL_SIDE_BYTES)
         return build(walk)
     count = load_i64(table + entry.TABLE_RESULT_COUNT)
-    leaves = _list_new(count)
+    leaves = py_list_new(count)
     if leaves == 0:
         return 0
     items = load_i64(leaves + entry.LIST_ITEMS_FIELD)
     for k in range(count):
         value = load_i64(side + entry.CALL_SIDE_BYTES * k + entry.SIDE_OBJECT)
-        _py_incref(value)
+        py_incref(value)
         store_i64(items + 8 * k, value)
     word = _one_word()
     store_i64(word, leaves)
-    result = _vectorcall(load_i64(record + caller.RECORD_UNFLATTEN), word, 1, 0)
-    _py_decref(leaves)
+    result = py_vectorcall(load_i64(record + caller.RECORD_UNFLATTEN), word, 1, 0)
+    py_decref(leaves)
     return result
 
 
@@ -321,10 +320,10 @@ def _delete_leaves(record, leaves):
     numbers, word = load_i64(record + caller.RECORD_DELETED), _one_word()
     for k in range(load_i64(record + caller.RECORD_DELETED_COUNT)):
         store_i64(word, load_i64(leaves + 8 * load_i64(numbers + 8 * k)))
-        done = _vectorcall_method(load_i64(record + caller.RECORD_DELETE), word, 1, 0)
+        done = py_vectorcall_method(load_i64(record + caller.RECORD_DELETE), word, 1, 0)
         if done == 0:
             return 0
-        _py_decref(done)
+        py_decref(done)
     return 1
 
 
@@ -351,12 +350,12 @@ def _call_record(record, leaves, found, number):
     table = load_i64(record + caller.RECORD_PROGRAM)
     instance = take_instance(table)
     if instance == 0:
-        return _no_memory()
+        return py_no_memory()
     held = 0
     if load_i64(record + caller.RECORD_HOLDS) != 0:
         held = load_i64(record + caller.RECORD_LEAF_COUNT)
     for k in range(held):
-        _py_incref(load_i64(leaves + 8 * k))
+        py_incref(load_i64(leaves + 8 * k))
     result = -1
     if _set_arguments(record, table, instance, leaves):
         store_i64(found + caller.CALLER_LAST, number)
@@ -365,7 +364,7 @@ def _call_record(record, leaves, found, number):
         drop_arguments(table, instance)
     give_instance(table, instance)
     for k in range(held):
-        _py_decref(load_i64(leaves + 8 * k))
+        py_decref(load_i64(leaves + 8 * k))
     return result
 
 
@@ -375,7 +374,7 @@ def _call_known(table, state, args, count, names):
     most = load_i64(table + caller.CALLER_LEAVES)
     leaves = _more_words() if most <= _FEW else malloc(8 * most)
     if leaves == 0:
-        return _no_memory()
+        return py_no_memory()
     records, result = load_i64(table + caller.CALLER_RECORDS), -1
     for k in range(load_i64(table + caller.CALLER_RECORD_COUNT)):
         record = load_i64(records + 8 * k)
@@ -395,17 +394,17 @@ def caller_entry(self, args, count, names):
     count = count & _COUNT
     holder = load_i64(self + caller.CALLABLE_TABLE)
     if holder == 0:  # an object that was never initialised
-        _bad_call()
+        py_bad_call()
         return 0
     table = load_i64(holder + entry.ARRAY_DATA)
-    _py_incref(holder)  # another thread may put another one in its place
+    py_incref(holder)  # another thread may put another one in its place
     result = -1
     if load_i64(table + caller.CALLER_RECORD_COUNT) != 0:
         state = _state_of(table)
         if state != 0:
             result = _call_known(table, state, args, count, names)
-            _py_decref(state)
+            py_decref(state)
     if result == -1:
         result = _call_slow(table, self, args, count, names)
-    _py_decref(holder)
+    py_decref(holder)
     return result

@@ -15,11 +15,13 @@ from pyiree.runtime.call import (
     set_argument,
     take_instance,
 )
-from pyiree.runtime.native.intrinsics import extern, load_i32, load_i64, native, stack_bytes, store_i64
+from pyiree.runtime.native.cpython import (
+    py_list_new,
+    py_no_memory,
+    py_vectorcall,
+)
+from pyiree.runtime.native.intrinsics import load_i32, load_i64, native, stack_bytes, store_i64
 
-_vectorcall = extern("PyObject_Vectorcall", 4)
-_list_new = extern("PyList_New", 1)
-_no_memory = extern("PyErr_NoMemory", 0)
 _call_words = stack_bytes(32)
 
 
@@ -27,7 +29,7 @@ _call_words = stack_bytes(32)
 def _slow(table, arrays):
     words = _call_words()
     store_i64(words, arrays)
-    return _vectorcall(load_i64(table + entry.TABLE_SLOW), words, 1, 0)
+    return py_vectorcall(load_i64(table + entry.TABLE_SLOW), words, 1, 0)
 
 
 @native("int64(int64,int64)")
@@ -79,7 +81,7 @@ def _matches(table, items):
 def _list_of_results(table, instance):
     """The result arrays, which the list takes over."""
     count, side = load_i64(table + entry.TABLE_RESULT_COUNT), result_side(table, instance)
-    arrays = _list_new(count)
+    arrays = py_list_new(count)
     if arrays == 0:
         drop_results(side, count)
         return 0
@@ -101,7 +103,7 @@ def program_entry(self, arrays):
         return _slow(table, arrays)
     instance = take_instance(table)
     if instance == 0:
-        return _no_memory()
+        return py_no_memory()
     side = argument_side(table, instance)
     for k in range(load_i64(table + entry.TABLE_ARGUMENT_COUNT)):
         array = load_i64(items + 8 * k)

@@ -7,14 +7,16 @@ results. Other code may run meanwhile: the caller owns the references.
 
 from pyiree.runtime import caller_layout as caller
 from pyiree.runtime import entry_layout as entry
-from pyiree.runtime.native.intrinsics import I32, VOID, extern, load_i64, native, stack_bytes, store_i64
+from pyiree.runtime.native.cpython import (
+    py_as_long,
+    py_clear_error,
+    py_decref,
+    py_equal,
+    py_list_new,
+    py_vectorcall,
+)
+from pyiree.runtime.native.intrinsics import load_i64, native, stack_bytes, store_i64
 
-_py_decref = extern("Py_DecRef", 1, VOID)
-_vectorcall = extern("PyObject_Vectorcall", 4)
-_equal = extern("PyObject_RichCompareBool", 3, I32)
-_clear_error = extern("PyErr_Clear", 0, VOID)
-_as_long = extern("PyLong_AsLongLong", 1)
-_list_new = extern("PyList_New", 1)
 _words = stack_bytes(32)
 
 _EQUAL = 2  # Py_EQ
@@ -25,9 +27,9 @@ def _ask(method, array):
     """What a method of the array gives, a new reference; 0 where it raises."""
     words = _words()
     store_i64(words, array)
-    found = _vectorcall(method, words, 1, 0)
+    found = py_vectorcall(method, words, 1, 0)
     if found == 0:
-        _clear_error()
+        py_clear_error()
     return found
 
 
@@ -39,11 +41,11 @@ def _gives(method, array, wanted):
         return 0
     same = 1
     if found != wanted:
-        same = _equal(found, wanted, _EQUAL)
+        same = py_equal(found, wanted, _EQUAL)
         if same < 0:
-            _clear_error()
+            py_clear_error()
             same = 0
-    _py_decref(found)
+    py_decref(found)
     return same
 
 
@@ -53,7 +55,7 @@ def _is_in_place(foreign, array):
     if place == 0:
         return 0
     kind = load_i64(place + entry.OBJECT_TYPE_FIELD)
-    _py_decref(place)
+    py_decref(place)
     return 1 if kind == load_i64(foreign + caller.FOREIGN_PLACE_TYPE) else 0
 
 
@@ -63,13 +65,13 @@ def _wait(foreign, array):
     ready = _ask(load_i64(foreign + caller.FOREIGN_READY), array)
     if ready == 0:
         return 0
-    _py_decref(ready)
+    py_decref(ready)
     if ready == load_i64(foreign + caller.FOREIGN_TRUE):
         return 1
     waited = _ask(load_i64(foreign + caller.FOREIGN_WAIT), array)
     if waited == 0:
         return 0
-    _py_decref(waited)
+    py_decref(waited)
     return 1
 
 
@@ -88,8 +90,8 @@ def foreign_data(leaf, array):
     number = _ask(load_i64(foreign + caller.FOREIGN_POINTER), array)
     if number == 0:
         return 0
-    data = _as_long(number)
-    _py_decref(number)
+    data = py_as_long(number)
+    py_decref(number)
     if not is_foreign(leaf, array):
         return 0
     layout = load_i64(leaf + caller.LEAF_LAYOUT)
@@ -103,9 +105,9 @@ def foreign_data(leaf, array):
 @native("int64(int64,int64,int64)")
 def new_foreign(foreign, kind, array):
     """A new array of the library's over a NumPy array, whose reference it takes over; 0 with Python's error set."""
-    items = _list_new(1)
+    items = py_list_new(1)
     if items == 0:
-        _py_decref(array)
+        py_decref(array)
         return 0
     store_i64(load_i64(items + entry.LIST_ITEMS_FIELD), array)
     words = _words()
@@ -113,6 +115,6 @@ def new_foreign(foreign, kind, array):
     store_i64(words + 8, load_i64(foreign + caller.FOREIGN_TARGET))
     store_i64(words + 16, items)
     store_i64(words + 24, load_i64(foreign + caller.FOREIGN_DEVICES))
-    made = _vectorcall(load_i64(foreign + caller.FOREIGN_PUT), words, 4, 0)
-    _py_decref(items)
+    made = py_vectorcall(load_i64(foreign + caller.FOREIGN_PUT), words, 4, 0)
+    py_decref(items)
     return made

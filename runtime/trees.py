@@ -8,18 +8,19 @@ No Python code runs while a structure is matched, so that nothing can change it 
 from pyiree.runtime import caller_layout as caller
 from pyiree.runtime import entry_layout as entry
 from pyiree.runtime.entry import is_array_of
-from pyiree.runtime.native.intrinsics import I32, VOID, extern, load_i64, native, stack_bytes, store_i64
-
-_py_incref = extern("Py_IncRef", 1, VOID)
-_py_decref = extern("Py_DecRef", 1, VOID)
-_dict_get = extern("PyDict_GetItemWithError", 2)
-_dict_next = extern("PyDict_Next", 4, I32)
-_dict_size = extern("PyDict_Size", 1)
-_dict_set = extern("PyDict_SetItem", 3, I32)
-_dict_new = extern("PyDict_New", 0)
-_list_new = extern("PyList_New", 1)
-_tuple_new = extern("PyTuple_New", 1)
-_equal = extern("PyObject_RichCompareBool", 3, I32)
+from pyiree.runtime.native.cpython import (
+    py_decref,
+    py_dict_get,
+    py_dict_new,
+    py_dict_next,
+    py_dict_set,
+    py_dict_size,
+    py_equal,
+    py_incref,
+    py_list_new,
+    py_tuple_new,
+)
+from pyiree.runtime.native.intrinsics import load_i64, native, stack_bytes, store_i64
 
 _dict_place = stack_bytes(24)
 
@@ -51,7 +52,7 @@ def _is_device_leaf(leaf, value):
     shape, wanted = load_i64(value + load_i64(device + caller.DEVICE_SHAPE)), load_i64(leaf + caller.LEAF_SHAPE)
     if shape == 0 or load_i64(value + load_i64(device + caller.DEVICE_DTYPE)) != load_i64(leaf + caller.LEAF_DTYPE):
         return 0  # a shape of 0: an instance that was never initialised
-    if shape != wanted and _equal(shape, wanted, _EQUAL) != 1:
+    if shape != wanted and py_equal(shape, wanted, _EQUAL) != 1:
         return 0
     return 1 if device_memory(device, value) != 0 else 0
 
@@ -73,7 +74,7 @@ def _has_keys(value, wanted):
     """Whether all keys of a dict are of one exact type, so that looking one up runs no Python code."""
     place = _dict_place()
     store_i64(place, 0)
-    while _dict_next(value, place, place + 8, place + 16) != 0:
+    while py_dict_next(value, place, place + 8, place + 16) != 0:
         if load_i64(load_i64(place + 8) + entry.OBJECT_TYPE_FIELD) != wanted:
             return 0
     return 1
@@ -100,13 +101,13 @@ def match(walk, value):
     if load_i64(value + entry.OBJECT_TYPE_FIELD) != load_i64(token + caller.TOKEN_TYPE):
         return 0
     if kind == caller.TOKEN_EQUAL:
-        return 1 if value == objects or _equal(value, objects, _EQUAL) == 1 else 0
+        return 1 if value == objects or py_equal(value, objects, _EQUAL) == 1 else 0
     count = load_i64(token + caller.TOKEN_COUNT)
     if kind == caller.TOKEN_DICT:
-        if _dict_size(value) != count or not _has_keys(value, load_i64(token + caller.TOKEN_KEY)):
+        if py_dict_size(value) != count or not _has_keys(value, load_i64(token + caller.TOKEN_KEY)):
             return 0
         for k in range(count):
-            item = _dict_get(value, load_i64(objects + 8 * k))
+            item = py_dict_get(value, load_i64(objects + 8 * k))
             if item == 0:
                 return 0
             if not match(walk, item):
@@ -137,19 +138,19 @@ def build(walk):
     if kind == caller.TOKEN_LEAF:
         place = load_i64(walk + WALK_OBJECT)
         store_i64(walk + WALK_OBJECT, place + load_i64(walk + WALK_STEP))
-        _py_incref(load_i64(place))
+        py_incref(load_i64(place))
         return load_i64(place)
     objects = load_i64(token + caller.TOKEN_OBJECTS)
     if kind == caller.TOKEN_NONE:
-        _py_incref(objects)
+        py_incref(objects)
         return objects
     count = load_i64(token + caller.TOKEN_COUNT)
     if kind == caller.TOKEN_DICT:
-        made = _dict_new()
+        made = py_dict_new()
     elif kind == caller.TOKEN_LIST:
-        made = _list_new(count)
+        made = py_list_new(count)
     else:
-        made = _tuple_new(count)
+        made = py_tuple_new(count)
     if made == 0:
         return 0
     for k in range(count):
@@ -157,13 +158,13 @@ def build(walk):
         failed = item == 0
         if not failed:
             if kind == caller.TOKEN_DICT:
-                failed = _dict_set(made, load_i64(objects + 8 * k), item) != 0
-                _py_decref(item)
+                failed = py_dict_set(made, load_i64(objects + 8 * k), item) != 0
+                py_decref(item)
             elif kind == caller.TOKEN_LIST:
                 store_i64(load_i64(made + entry.LIST_ITEMS_FIELD) + 8 * k, item)
             else:
                 store_i64(made + entry.TUPLE_ITEMS + 8 * k, item)
         if failed:
-            _py_decref(made)
+            py_decref(made)
             return 0
     return made
