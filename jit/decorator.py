@@ -23,15 +23,15 @@ from pyiree.example import example_arguments
 from pyiree.jax_internals import jit_arguments, trace_context, trace_state_clean
 from pyiree.native_calls import GUARD, record_of
 from pyiree.program import DEFAULT_DEVICE, options_for
-from pyiree.runtime.caller_table import (
+from pyiree.runtime.calls.caller_table import (
     Record,
     caller_table,
     forget_last,
     last_record,
     native_calls_work,
 )
+from pyiree.runtime.calls.native_callable import NativeCallable, make_native
 from pyiree.runtime.fork import fork_safe_rlock
-from pyiree.runtime.native_callable import NativeCallable, make_native
 from pyiree.signature import (
     Arguments,
     ArgumentSplitter,

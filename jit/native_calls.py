@@ -24,8 +24,8 @@ from pyiree.jax_internals import (
     trace_getter,
     trace_state,
 )
-from pyiree.runtime import caller_layout as layout
-from pyiree.runtime.caller_table import (
+from pyiree.runtime.calls import caller_layout as layout
+from pyiree.runtime.calls.caller_table import (
     LEAF,
     Guard,
     Leaf,

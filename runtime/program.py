@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pyiree.runtime import entry_layout as entry
-from pyiree.runtime.extension import METH_O, builtin, layout_is_known, numpy_function
+from pyiree.runtime.calls import entry_layout as entry
+from pyiree.runtime.calls.extension import METH_O, builtin, layout_is_known, numpy_function
+from pyiree.runtime.calls.launch_plan import LaunchPlan, Range, plan_of
 from pyiree.runtime.hal.device import memory_pool
 from pyiree.runtime.hal.element_types import dtype_of, element_type_of
-from pyiree.runtime.launch_plan import LaunchPlan, Range, plan_of
 from pyiree.runtime.native.image import image
 from pyiree.runtime.vm.invocation import Invocation
 

@@ -22,6 +22,7 @@ from pyiree.compiler.dialects.fourier import (
     smooth_part,
     transform_attribute,
 )
+from pyiree.compiler.dialects.roots_of_unity import roots
 from pyiree.compiler.input.complex_scalars import Parts
 from pyiree.compiler.input.converter import Converter, converts
 from pyiree.compiler.input.elements import COMPLEX, Element, element
@@ -32,7 +33,6 @@ from pyiree.compiler.input.shapes import broadcast, collapse, concatenate, expan
 from pyiree.compiler.input.values import Lazy, Tensor, View
 from pyiree.compiler.ir.core import Value
 from pyiree.compiler.ir.dense import DenseElementsAttr
-from pyiree.compiler.ir.roots_of_unity import roots
 from pyiree.compiler.ir.types import i32, index
 
 #: Tables of more factors than this are written as products of two.

@@ -31,7 +31,7 @@ class DeletedArrayError(RuntimeError):
 class DeviceArray:
     """An array in a device's memory; `np.asarray` sees it without a copy, read-only."""
 
-    # The native entry (`runtime/caller`) makes instances too: all fields are set, those of no use to None.
+    # The native entry (`runtime/calls/caller`) makes instances too: all fields are set, those of no use to None.
     __slots__ = ("__weakref__", "_capsule", "_dtype", "_executor", "_fence", "_host", "_shape", "_view")
     __array_priority__ = 100
 

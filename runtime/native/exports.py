@@ -161,12 +161,12 @@ EXPORTS: dict[str, tuple[str, str, str]] = {
     ),
     **_imports("pyiree.runtime.modules.lapack_native", "lapack_call"),
     **_rows(
-        "pyiree.runtime.entry",
+        "pyiree.runtime.calls.entry",
         program_entry="int64(int64,int64)",
     ),
-    **_rows("pyiree.runtime.caller", caller_entry="int64(int64,int64,int64,int64)"),
+    **_rows("pyiree.runtime.calls.caller", caller_entry="int64(int64,int64,int64,int64)"),
     **_rows(
-        "pyiree.runtime.call",
+        "pyiree.runtime.calls.call",
         program_free_instances="void(int64)",
         root_capsule_free="void(int64)",
         block_capsule_free="void(int64)",

@@ -1,7 +1,7 @@
 """What tests of the native entry ask of it."""
 
 import pytest
-from pyiree.runtime.caller_table import last_record
+from pyiree.runtime.calls.caller_table import last_record
 from pyiree.runtime.hal.device import memory_pool
 from pyiree.runtime.hal.layout import POOL_LIVE_BLOCKS
 from pyiree.runtime.native.python_objects import read_word

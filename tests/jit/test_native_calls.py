@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pyiree
 import pytest
-from pyiree.runtime.caller_table import native_calls_work
+from pyiree.runtime.calls.caller_table import native_calls_work
 
 pytestmark = pytest.mark.skipif(
     not native_calls_work(type(pyiree.jit(abs))), reason="objects of this Python lie otherwise in memory"

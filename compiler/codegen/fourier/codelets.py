@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from ...dialects.fourier import LARGEST_PRIME
-from ...ir.roots_of_unity import root
+from ...dialects.roots_of_unity import root
 from ..complex_values import Complex
 from ..loops import KernelBuilder, Type, Value
 

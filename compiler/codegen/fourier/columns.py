@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ...ir.roots_of_unity import roots
+from ...dialects.roots_of_unity import roots
 from ..complex_values import Complex
 from ..indexing import Dim
 from ..loops import ELEMENT_BITS, Buffer, KernelBuilder, Loop, vector

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...ir.roots_of_unity import roots
+from ...dialects.roots_of_unity import roots
 from ..complex_values import Complex
 from ..indexing import Dim
 from ..loops import Buffer, KernelBuilder, Value, vector

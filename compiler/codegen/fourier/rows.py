@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...ir.roots_of_unity import roots
+from ...dialects.roots_of_unity import roots
 from ..complex_values import Complex
 from ..indexing import Dim
 from ..loops import MAX_LOCAL_BYTES, KernelBuilder, vector

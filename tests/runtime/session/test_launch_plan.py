@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pyiree
 import pytest
+from pyiree.runtime.calls.launch_plan import Range, plan_of
 from pyiree.runtime.hal.layout import COMMANDS_FINAL
-from pyiree.runtime.launch_plan import Range, plan_of
 from pyiree.runtime.native.python_objects import read_word
 from pyiree.runtime.session import load
 

@@ -9,7 +9,8 @@ Arguments are not copied: the call's views borrow the caller's memory. A borrowe
 holds afterwards is moved to memory of its own, and a result that shares memory with anything else is copied.
 """
 
-from pyiree.runtime import entry_layout as entry
+from pyiree.runtime.calls import entry_layout as entry
+from pyiree.runtime.calls.launch import free_plan, give_plan_instances, plan_blocks, plan_sources, run_plan
 from pyiree.runtime.hal import layout as hal
 from pyiree.runtime.hal.allocator import block_tag, free_tagged, pool_allocate, pool_free, size_class
 from pyiree.runtime.hal.buffer import (
@@ -18,7 +19,6 @@ from pyiree.runtime.hal.buffer import (
     hal_view_create,
     view_data,
 )
-from pyiree.runtime.launch import free_plan, give_plan_instances, plan_blocks, plan_sources, run_plan
 from pyiree.runtime.native import layout
 from pyiree.runtime.native.cpython import (
     py_capsule_context,

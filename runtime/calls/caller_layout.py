@@ -5,7 +5,7 @@
                                  └─ program: its table
 """
 
-from pyiree.runtime.entry_layout import HEADER
+from pyiree.runtime.calls.entry_layout import HEADER
 
 # Callable: an instance of a class of `native_callable`.
 CALLABLE_ENTRY = HEADER  # the address of the native entry, 0: none

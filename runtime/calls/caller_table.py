@@ -10,12 +10,12 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from pyiree.runtime import caller_layout as layout
-from pyiree.runtime.entry_layout import FLAGS_READABLE, HEADER, NUMBER_VALUE
-from pyiree.runtime.extension import layout_is_known
+from pyiree.runtime.calls import caller_layout as layout
+from pyiree.runtime.calls.entry_layout import FLAGS_READABLE, HEADER, NUMBER_VALUE
+from pyiree.runtime.calls.extension import layout_is_known
+from pyiree.runtime.calls.native_callable import NativeCallable, may_be_native
 from pyiree.runtime.hal.device_array import DeviceArray
 from pyiree.runtime.native.python_objects import read_word
-from pyiree.runtime.native_callable import NativeCallable, may_be_native
 from pyiree.runtime.program import Program, words_of
 
 

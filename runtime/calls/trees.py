@@ -5,9 +5,9 @@ No Python code runs while a structure is matched, so that nothing can change it 
 """
 
 
-from pyiree.runtime import caller_layout as caller
-from pyiree.runtime import entry_layout as entry
-from pyiree.runtime.entry import is_array_of
+from pyiree.runtime.calls import caller_layout as caller
+from pyiree.runtime.calls import entry_layout as entry
+from pyiree.runtime.calls.entry import is_array_of
 from pyiree.runtime.native.cpython import (
     py_decref,
     py_dict_get,

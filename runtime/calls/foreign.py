@@ -5,8 +5,8 @@ Enters: an array of the exact type that a leaf's record names. Leaves: the addre
 results. Other code may run meanwhile: the caller owns the references.
 """
 
-from pyiree.runtime import caller_layout as caller
-from pyiree.runtime import entry_layout as entry
+from pyiree.runtime.calls import caller_layout as caller
+from pyiree.runtime.calls import entry_layout as entry
 from pyiree.runtime.native.cpython import (
     py_as_long,
     py_clear_error,

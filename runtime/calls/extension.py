@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from pyiree.runtime import entry_layout as entry
+from pyiree.runtime.calls import entry_layout as entry
 from pyiree.runtime.native.image import image
 
 METH_O = 0x0008

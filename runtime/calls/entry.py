@@ -5,8 +5,8 @@ shapes, layouts) goes to the table's slow callable.
 """
 # ruff: noqa: SIM110  (`all` is no native code)
 
-from pyiree.runtime import entry_layout as entry
-from pyiree.runtime.call import (
+from pyiree.runtime.calls import entry_layout as entry
+from pyiree.runtime.calls.call import (
     argument_side,
     call_program,
     drop_results,

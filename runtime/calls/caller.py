@@ -8,9 +8,9 @@ Runs with the GIL held. Between the match of the arguments and the references th
 runs.
 """
 
-from pyiree.runtime import caller_layout as caller
-from pyiree.runtime import entry_layout as entry
-from pyiree.runtime.call import (
+from pyiree.runtime.calls import caller_layout as caller
+from pyiree.runtime.calls import entry_layout as entry
+from pyiree.runtime.calls.call import (
     argument_side,
     call_program,
     drop_arguments,
@@ -21,8 +21,18 @@ from pyiree.runtime.call import (
     set_argument,
     take_instance,
 )
-from pyiree.runtime.convert import narrow_array, put_f32
-from pyiree.runtime.foreign import foreign_data, is_foreign, new_foreign
+from pyiree.runtime.calls.convert import narrow_array, put_f32
+from pyiree.runtime.calls.foreign import foreign_data, is_foreign, new_foreign
+from pyiree.runtime.calls.trees import (
+    WALK_BYTES,
+    WALK_LEAF,
+    WALK_OBJECT,
+    WALK_STEP,
+    WALK_TOKEN,
+    build,
+    device_memory,
+    match,
+)
 from pyiree.runtime.native.cpython import (
     py_as_long_and_overflow,
     py_bad_call,
@@ -49,7 +59,6 @@ from pyiree.runtime.native.intrinsics import (
     store_i32,
     store_i64,
 )
-from pyiree.runtime.trees import WALK_BYTES, WALK_LEAF, WALK_OBJECT, WALK_STEP, WALK_TOKEN, build, device_memory, match
 
 _COUNT = (1 << 63) - 1  # of what CPython gives as the number of arguments; the highest bit is another matter
 _FEW = 64  # leaves, or arguments, for which the stack has room

@@ -5,7 +5,7 @@ Leaves: the plan's allocations, filled; or nothing done, where the interpreter h
 to be small, memory is short, or a kernel failed.
 """
 
-from pyiree.runtime import entry_layout as entry
+from pyiree.runtime.calls import entry_layout as entry
 from pyiree.runtime.hal import layout as hal
 from pyiree.runtime.hal.allocator import pool_allocate, pool_free, size_class
 from pyiree.runtime.hal.instance import (

@@ -4,7 +4,7 @@ Enters: f64, c128, i64 or u64 values. Leaves: the nearest f32 values, or the low
 them; or 0 where NumPy would also warn, of a finite number that becomes infinite.
 """
 
-from pyiree.runtime import caller_layout as caller
+from pyiree.runtime.calls import caller_layout as caller
 from pyiree.runtime.native.intrinsics import (
     F32,
     F64,

@@ -11,8 +11,8 @@ import ctypes
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from pyiree.runtime import caller_layout as layout
-from pyiree.runtime.entry_layout import HEADER
+from pyiree.runtime.calls import caller_layout as layout
+from pyiree.runtime.calls.entry_layout import HEADER
 from pyiree.runtime.native.image import image
 from pyiree.runtime.native.python_objects import read_word
 
