@@ -26,6 +26,7 @@ def _programs():
         "constant": (lambda x: x * table + jnp.asarray(2.5 * table), (4, 8)),
         "several": (lambda x: (jnp.sin(x) * 2, jnp.sum(x, 0), jnp.sum(x)), (8, 100)),
         "counted_loop": (lambda x: lax.fori_loop(0, 10, lambda i, c: jnp.sin(c) + i, x), (8, 100)),
+        "small_loop": (lambda x: lax.fori_loop(0, 40, lambda i, c: jnp.flip(c) * 0.5 + c.sum() * 0.01 + i, x), (24,)),
         "scan": (lambda x: lax.scan(lambda c, t: (c * 0.5 + t, c * t), jnp.zeros(100), x), (8, 100)),
         "while_loop": (lambda x: lax.while_loop(lambda c: jnp.sum(c) < 1e4, lambda c: c * 2, x), (8, 100)),
         "branch": (lambda x: lax.cond(x[0, 0] > 0, lambda v: v * 2, lambda v: v - 1, x), (8, 100)),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from_here = pytest.mark.parametrize("device", ["local-task", "local-sync"])
-SAMPLE = ("elementwise", "softmax", "several", "counted_loop", "gather")
+SAMPLE = ("elementwise", "softmax", "several", "counted_loop", "small_loop", "gather")
 #: Smaller than the smallest normal number: IREE's devices run kernels with such numbers flushed to zero.
 TINY = np.array([1e-40, -3e-39, 1.1754942e-38, 1e-45, 0.0, -0.0, 1.0], np.float32)
 
@@ -40,6 +40,10 @@ def test_numbers_are_the_same_to_the_last_bit(sample, programs, name, device):
     for found, want in zip(results[device], programs[name].ours(device), strict=True):
         assert found.dtype == want.dtype
         np.testing.assert_array_equal(found, want)
+
+
+def test_the_sample_has_a_kernel_that_calls_kernels(programs):
+    assert "func.call @" in programs["small_loop"].text("stream")
 
 
 @from_here

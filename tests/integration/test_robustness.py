@@ -83,6 +83,33 @@ def test_interrupt_in_a_loop_of_the_host(child):
     assert float(out) < 0.2
 
 
+def test_interrupt_in_dispatches_of_many_iterations(child):
+    """A loop of little work is one dispatch for many iterations; no dispatch of them is long."""
+    out = child(
+        """
+        loops = [
+            pyiree.jit(lambda x, n=n: jax.lax.fori_loop(0, n, lambda i, c: jnp.flip(c) * 0.5 + c.sum() * 0.01 + i, x))
+            for n in (3, 2_000_000_000)
+        ]
+        x = np.ones(24, np.float32)
+        assert "main_loop" in loops[1].lower(x).as_text("stream")
+        want = loops[0](x)
+        compiled = loops[1].lower(x).compile()
+        def interrupt():
+            global sent
+            sent = time.perf_counter()
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Timer(0.3, interrupt).start()
+        try:
+            compiled(x)
+        except KeyboardInterrupt:
+            print(time.perf_counter() - sent)
+        assert np.array_equal(loops[0](x), want)
+        """
+    )
+    assert float(out) < 0.2
+
+
 def test_sixteen_threads_call_one_function(child):
     """From its first call on, which all of them make at once; each gets the results of its own arguments."""
     out = child(
