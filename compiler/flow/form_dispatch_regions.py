@@ -11,7 +11,8 @@ After:  each group of tensor ops stands in a `flow.dispatch.region`; a region's 
 
 Ops are visited from the last to the first, so that consumers come before producers: an op joins the group that reads
 it if the fusion model accepts it; an op with several readers joins one of them, its value becoming one more result,
-unless that would make two groups wait for each other. Cheap values without inputs are copied into each reader. At the
+unless that would make two groups wait for each other. Cheap values without inputs are copied into each reader. A group
+that is too large, or in the end reads too many values, is cut, and the ops that it gives up are placed again. At the
 end groups over equal domains that read the same, or that are small, become one.
 """
 
@@ -22,19 +23,10 @@ from collections.abc import Hashable, Iterable
 from pyiree.compiler.dialects.iree_linalg_ext import SortOp
 from pyiree.compiler.dialects.tensor import EmptyOp
 from pyiree.compiler.flow.block_order import sort_block
-from pyiree.compiler.flow.fusion_model import CHEAP, FusionGroup
+from pyiree.compiler.flow.fusion_model import FusionGroup, is_worth_copying
 from pyiree.compiler.flow.host_tensor_ops import stays_on_host
 from pyiree.compiler.flow.in_place import updates_itself
-from pyiree.compiler.flow.op_kinds import (
-    ELEMENTWISE,
-    RESHAPES,
-    VIEW,
-    VIEWS,
-    cost_of,
-    elements_of,
-    is_copied,
-    kind_of,
-)
+from pyiree.compiler.flow.op_kinds import RESHAPES, is_copied, kind_of
 from pyiree.compiler.flow.ops import DispatchRegionOp, ReturnOp
 from pyiree.compiler.flow.reachability import Reachability
 from pyiree.compiler.flow.resolve_dims import dynamic_dims
@@ -90,6 +82,9 @@ class _BlockGrouping:
                 self._place(op)
         if not self.groups:
             return
+        while (wide := [group for group in self.groups if group.is_to_be_cut]):
+            for group in wide:
+                self._cut(group)
         self._merge_rows()
         self._merge_siblings()
         self._merge_rows()
@@ -102,6 +97,9 @@ class _BlockGrouping:
 
     def _place(self, op: Operation) -> None:
         self._unite_readers(op)
+        for group in self._readers(op):
+            if isinstance(group, FusionGroup) and group.is_full:
+                self._cut(group)
         readers = self._readers(op)
         groups = [node for node in readers if isinstance(node, FusionGroup)]
         if not readers:
@@ -109,11 +107,10 @@ class _BlockGrouping:
         elif len(readers) == len(groups) == 1 and groups[0].accepts(op):
             groups[0].add(op)
             self.group_of[op] = groups[0]
-        elif len(groups) == len(readers) and _is_worth_copying(op) and all(g.accepts(op) for g in groups):
+        elif len(groups) == len(readers) and is_worth_copying(op) and all(g.accepts(op) for g in groups):
             for group in groups:
-                group.add(op)
-                group.clones.add(op)
-            self.copied_into[op] = groups
+                group.add(op, copied=True)
+            self.copied_into[op] = [*self.copied_into.get(op, ()), *groups]
         elif not any(self._share(g, op, readers) for g in sorted(groups, key=lambda g: g.domain == g.rows)):
             self._stand_alone(op, readers)
 
@@ -148,19 +145,43 @@ class _BlockGrouping:
         return True
 
     def _readers(self, op: Operation) -> list[Hashable]:
-        """The groups and the ops of the host that read an op's results."""
+        """The groups without a copy of an op, and the ops of the host, that read its results."""
         found: dict[Hashable, None] = {}
         for result in op.results:
             for user in result.users:
                 while user.block is not self.block:
                     user = user.parent_op  # type: ignore[assignment]
+                groups = list(self.copied_into.get(user, ()))
                 if user in self.group_of:
-                    found[self.group_of[user]] = None
-                elif user in self.copied_into:
-                    found.update(dict.fromkeys(self.copied_into[user]))
-                elif user not in self._unused:
+                    groups.append(self.group_of[user])
+                found.update(dict.fromkeys([group for group in groups if op not in group.clones]))
+                if user not in self.group_of and user not in self.copied_into and user not in self._unused:
                     found[user] = None
         return list(found)
+
+    def _cut(self, group: FusionGroup) -> None:
+        """Makes a group smaller, and places the ops that it gives up again."""
+        copies = set(group.clones)
+        again = sorted(group.cut(), key=self.order.__getitem__, reverse=True)
+        for op in again:
+            if op not in copies:
+                del self.group_of[op]
+            else:
+                self.copied_into[op] = [g for g in self.copied_into[op] if g is not group]
+        for op in again:
+            self._place(op)
+            nodes = self._nodes_of(op)
+            for value in (*op.operands, *_captures(op)):
+                # What makes it may have been placed before; it then comes before another group than it did.
+                for node in self._nodes_of(value.defining_op):
+                    self.graph.extend(node, [n for n in nodes if n is not node])
+
+    def _nodes_of(self, op: Operation | None) -> list[Hashable]:
+        """The groups that an op is part of, or the op on the host; none if it has no place yet."""
+        if op is None or is_copied(op):
+            return []
+        groups = [*self.copied_into.get(op, ()), *([self.group_of[op]] if op in self.group_of else ())]
+        return groups or ([op] if op in self.graph else [])
 
     # Groups that become one.
 
@@ -278,8 +299,9 @@ class _BlockGrouping:
         for user in value.users:
             while user.block is not self.block:
                 user = user.parent_op  # type: ignore[assignment]
-            # A copy in another group reads what this group stores.
-            if user not in group.clones or any(g is not group for g in self.copied_into.get(user, ())):
+            # What is a copy here may stand in another group as well, which reads what this one stores.
+            elsewhere = user in self.group_of or any(g is not group for g in self.copied_into.get(user, ()))
+            if user not in group.clones or elsewhere:
                 users.append(user)
         return users
 
@@ -325,12 +347,3 @@ def _captures(op: Operation) -> list[Value]:
 
 def _is_within(op: Operation, ops: set[Operation]) -> bool:
     return op in ops or any(a in ops for a in op.ancestors())
-
-
-def _is_worth_copying(op: Operation) -> bool:
-    """Whether computing a value where it is read costs less than writing it and reading it again."""
-    if kind_of(op) not in (ELEMENTWISE, VIEW) or cost_of(op) > CHEAP:
-        return False
-    outputs = getattr(op, "outputs", ())
-    read = sum([elements_of(v) for v in op.operands if isinstance(v.type, TensorType) and v not in outputs])
-    return read <= elements_of(op.results[0]) // 4 or (op.name in VIEWS and cost_of(op) == 0.0)

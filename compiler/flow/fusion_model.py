@@ -9,19 +9,21 @@ waits for another. A contraction may join where its result is needed at the whol
 
 Work moves out of the loops that it does not depend on, so a value of a row is computed once a row; a value needed at
 inner dims alone is computed again for each round of the loops around them, which is fine as long as that is little.
+
+A long program reads many values half way, and few where it begins. So a group may read too many while it grows; if it
+still does in the end, or is too large, it goes back to where it needed the fewest values of the ops that it gives up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pyiree.compiler.dialects.fourier import is_transform
-from pyiree.compiler.dialects.hal import TensorImportOp
 from pyiree.compiler.dialects.iree_linalg_ext import ScanOp, ScatterOp, SortOp, TopkOp
 from pyiree.compiler.dialects.linalg_interface import LinalgOp
-from pyiree.compiler.dialects.tensor import EmptyOp
 from pyiree.compiler.flow.in_place import updates_itself
+from pyiree.compiler.flow.known_sizes import loop_size, sizes_of
 from pyiree.compiler.flow.op_kinds import (
     CONTRACTION,
     ELEMENTWISE,
@@ -29,6 +31,7 @@ from pyiree.compiler.flow.op_kinds import (
     REDUCTION,
     RESHAPES,
     VIEW,
+    VIEWS,
     WHOLE,
     captured_tensors,
     cost_of,
@@ -48,7 +51,7 @@ CHEAP = 8.0
 SMALL = 20_000.0
 #: Beyond this many ops, or instructions for a point, a kernel only grows; unrelated ones are not brought together to
 #: be that large.
-MAX_OPS = 200
+MAX_OPS = 500
 MAX_COST = 4000.0
 MAX_COST_TOGETHER = 200.0
 #: Tensors that a dispatch reads and writes; executables take a few more.
@@ -78,6 +81,11 @@ class FusionGroup:
     """Ops that will be one dispatch, and the domain that they share."""
 
     def __init__(self, root: Operation) -> None:
+        self._root = root
+        self._start()
+
+    def _start(self) -> None:
+        root = self._root
         self.ops: dict[Operation, None] = {}
         self.cost = 0.0
         self.clones: set[Operation] = set()
@@ -97,6 +105,10 @@ class FusionGroup:
         self._apart: set[Value] = set()
         #: What the group writes in place: it comes from outside, and no other results, which are whole, are beside it.
         self._target = root.operands[1] if updates_itself(root) else None
+        #: How it grew: methods and what they were given.
+        self._steps: list[tuple[Callable[..., None], tuple]] = []
+        #: Nothing but copies joins a group that has been cut.
+        self._is_cut = False
         self._add_root(root)
 
     # The domain.
@@ -113,7 +125,7 @@ class FusionGroup:
         if self.kind == WHOLE:
             self._add_whole(root)
             return
-        indices = tuple([self._new_dim(size) for size in _sizes_of(root.results[0])])
+        indices = tuple([self._new_dim(size) for size in sizes_of(root.results[0])])
         self.domain = _plain(indices)
         if self.kind in (REDUCTION, CONTRACTION):
             self.rows = self.domain
@@ -127,7 +139,7 @@ class FusionGroup:
         self.inputs.update(dict.fromkeys([v for v in root.operands if isinstance(v.type, TensorType)]))
         if isinstance(root, ScatterOp):
             updates, positions = root.updates, root.indices
-            at = tuple([self._new_dim(size) for size in _sizes_of(updates)])
+            at = tuple([self._new_dim(size) for size in sizes_of(updates)])
             batch = at[: len(positions.type.shape) - 1]  # type: ignore[attr-defined]
             self._note(updates, Read(at, _plain(at), _BY_FEW), root)
             self._note(positions, Read((*batch, OPAQUE), _plain(batch), _BY_FEW), root)
@@ -136,7 +148,7 @@ class FusionGroup:
         elif isinstance(root, ScanOp | SortOp | TopkOp):
             values = root.outputs if isinstance(root, SortOp) else root.inputs
             shape = values[0].type.shape  # type: ignore[attr-defined]
-            at = tuple([self._new_dim(size) for size in _sizes_of(values[0])])
+            at = tuple([self._new_dim(size) for size in sizes_of(values[0])])
             rows = element_count([d for i, d in enumerate(shape) if i != root.dimension])
             for value in values:
                 self._note(value, Read(at, _plain(at), 1.0 if rows >= FEW_ROWS else _BY_FEW), root)
@@ -144,7 +156,7 @@ class FusionGroup:
         elif is_transform(root):
             # Each place is read once, for all frequencies.
             value = root.inputs[0]
-            at = tuple([self._new_dim(size) for size in _sizes_of(value)])
+            at = tuple([self._new_dim(size) for size in sizes_of(value)])
             self._note(value, Read(at, _plain(at)), root)
 
     def covers(self, indices: Indices, dims: frozenset[int]) -> bool:
@@ -182,7 +194,7 @@ class FusionGroup:
 
     def accepts(self, op: Operation) -> bool:
         """Whether a producer of values that the group reads may join it."""
-        if len(self.ops) >= MAX_OPS or self.cost + cost_of(op) > MAX_COST:
+        if self.is_full or (self._is_cut and not self._may_end_with(op)):
             return False
         kind = kind_of(op)
         reads = self._reads_of(op)
@@ -192,11 +204,13 @@ class FusionGroup:
             return False
         if any(value in self._apart for value in _tensor_inputs(op)):
             return False
-        if len(self.inputs) + len(self.stored) + len(_tensor_inputs(op)) + len(op.results) > MAX_BINDINGS:
-            return False
         if kind in (ELEMENTWISE, VIEW):
             return self._accepts_elementwise(op, reads)
         return self.kind != WHOLE and self._accepts_reduction(op, kind, reads)
+
+    def _may_end_with(self, op: Operation) -> bool:
+        """Whether an op is computed where it is read by a group that has been cut too."""
+        return is_worth_copying(op) and self.bindings + len(_tensor_inputs(op)) <= MAX_BINDINGS
 
     def _reads_of(self, op: Operation) -> list[Read]:
         return [read for result in op.results for read in self.reads.get(result, {}).values()]
@@ -259,7 +273,7 @@ class FusionGroup:
         plain = _plain(indices)
         if not self.covers(indices, plain) or not all(_is_plain_output(op, n) for n in range(len(op.outputs))):
             return False
-        reduced = [_loop_size(op, d) for d, runs in enumerate(op.iterators()) if runs != "parallel"]
+        reduced = [loop_size(op, d) for d, runs in enumerate(op.iterators()) if runs != "parallel"]
         if not self._tells_apart(plain, reduced):
             return False
         if kind == CONTRACTION:
@@ -275,9 +289,15 @@ class FusionGroup:
         inner = {*reduced, *(size for d, size in enumerate(self.sizes) if d not in rows)}
         return sum(not isinstance(size, int) for size in inner) <= 1
 
-    def add(self, op: Operation, *, stored: bool = False) -> None:
-        """Makes a producer part of the group; `stored` makes its values results as well."""
+    def add(self, op: Operation, *, stored: bool = False, copied: bool = False) -> None:
+        """Makes a producer part of the group; `stored` makes its values results as well, `copied` the op a copy."""
+        self._steps.append((FusionGroup._add, (op, stored, copied)))
+        self._add(op, stored, copied)
+
+    def _add(self, op: Operation, stored: bool, copied: bool) -> None:
         kind = kind_of(op)
+        if copied:
+            self.clones.add(op)
         if stored:
             used = [r for r in op.results if r.has_uses]
             for result in used:
@@ -287,6 +307,50 @@ class FusionGroup:
             self.rows = _plain(self._reads_of(op)[0].indices)
             self.kind = kind
         self._include(op)
+
+    # Cutting.
+
+    @property
+    def bindings(self) -> int:
+        """The tensors that the group reads and writes."""
+        return len(self.inputs) + len(self.stored)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it has as many ops as a kernel should have, and has not been cut yet."""
+        return not self._is_cut and (len(self.ops) >= MAX_OPS or self.cost >= MAX_COST)
+
+    @property
+    def is_to_be_cut(self) -> bool:
+        """Whether it can't stay as it is."""
+        return not self._is_cut and self.bindings > MAX_BINDINGS
+
+    def cut(self) -> list[Operation]:
+        """Goes back to an earlier state, for good; gives the ops that are no longer part of it, last ones first.
+
+        That is the state that reads the fewest values that other ops have to store for it, among the larger ones of
+        those that may be a dispatch.
+        """
+        whole, steps = self.ops, self._steps
+        self._start()
+        # For each state: values that are stored for it, steps and ops.
+        states = [(self._made_before(), 0, len(self.ops))]
+        for number, (step, arguments) in enumerate(steps[:-1], 1):
+            step(self, *arguments)
+            if self.bindings <= MAX_BINDINGS:
+                states.append((self._made_before(), number, len(self.ops)))
+        enough = states[-1][2] // 2
+        _, kept, _ = min([s for s in states if s[2] >= enough], key=lambda state: (state[0], -state[1]))
+        self._start()
+        for step, arguments in steps[:kept]:
+            step(self, *arguments)
+        self._steps, self._is_cut = steps[:kept], True
+        return [op for op in whole if op not in self.ops]
+
+    def _made_before(self) -> int:
+        """How many values the group reads that dispatches make."""
+        makers = [value.defining_op for value in self.inputs]
+        return sum(op is not None and kind_of(op) is not None and not is_worth_copying(op) for op in makers)
 
     # Groups side by side.
 
@@ -337,6 +401,10 @@ class FusionGroup:
 
     def absorb_rows(self, other: FusionGroup) -> None:
         """Takes over the reductions whose results this group reads at its rows."""
+        self._steps.append((FusionGroup._absorb_rows, (other,)))
+        self._absorb_rows(other)
+
+    def _absorb_rows(self, other: FusionGroup) -> None:
         self.rows = _plain(next(indices for value in other.stored for indices in self._places(value)))
         self.kind = REDUCTION
         self._take_ops(other)
@@ -346,6 +414,10 @@ class FusionGroup:
 
     def absorb(self, other: FusionGroup) -> None:
         """Takes over the ops of another group of the same form."""
+        self._steps.append((FusionGroup._absorb, (other,)))
+        self._absorb(other)
+
+    def _absorb(self, other: FusionGroup) -> None:
         self.domain |= other.domain
         for value, reads in other.reads.items():
             own = self.reads.setdefault(value, {})
@@ -355,9 +427,10 @@ class FusionGroup:
         self._take_ops(other)
 
     def _take_ops(self, other: FusionGroup) -> None:
+        own = {op for group in (self, other) for op in group.ops if op not in group.clones}
         self.ops.update(other.ops)
         self.cost += other.cost
-        self.clones |= other.clones
+        self.clones = (self.clones | other.clones) - own
         self.stored.update(other.stored)
         self.inputs = {v: None for v in (*self.inputs, *other.inputs) if v.defining_op not in self.ops}
 
@@ -417,7 +490,7 @@ class FusionGroup:
         spare = [d for d in sorted(self.domain) if d not in read.indices]
         for d, kind in enumerate(op.iterators()):
             if kind != "parallel":
-                loops[d] = self._reduced_dim(_loop_size(op, d), spare)
+                loops[d] = self._reduced_dim(loop_size(op, d), spare)
                 around |= _plain(loops)
         if kind_of(op) == REDUCTION:
             around = _plain(loops)
@@ -442,35 +515,13 @@ class FusionGroup:
         return known[0] if known else self._new_dim(size)
 
 
-def _sizes_of(value: Value) -> list[Hashable]:
-    """The dims of a tensor: numbers, or what is known to be equal only to itself."""
-    return [_size_of(value, d) for d in range(len(value.type.shape))]  # type: ignore[attr-defined]
-
-
-def _size_of(value: Value, dim: int) -> Hashable:
-    shape = value.type.shape  # type: ignore[attr-defined]
-    if shape[dim] is not None:
-        return shape[dim]
-    op = value.defining_op
-    if isinstance(op, LinalgOp):
-        return _size_of(op.outputs[list(op.results).index(value)], dim)
-    if isinstance(op, EmptyOp):
-        return op.dynamic_sizes[shape[:dim].count(None)]
-    if isinstance(op, TensorImportOp):
-        return op.target_dims[shape[:dim].count(None)]
-    return (value, dim)
-
-
-def _loop_size(op: LinalgOp, loop: int) -> Hashable:
-    """How often a loop of an op runs."""
-    places = [
-        (operand, at)
-        for operand, map_ in zip(op.operands, op.maps())
-        for at, position in enumerate(map_.dim_positions())
-        if position == loop
-    ]
-    sizes = [_size_of(operand, at) for operand, at in places]
-    return next((size for size in sizes if isinstance(size, int)), sizes[0] if sizes else (op, loop))
+def is_worth_copying(op: Operation) -> bool:
+    """Whether computing a value where it is read costs less than writing it and reading it again."""
+    if kind_of(op) not in (ELEMENTWISE, VIEW) or cost_of(op) > CHEAP:
+        return False
+    outputs = getattr(op, "outputs", ())
+    read = sum([elements_of(v) for v in op.operands if isinstance(v.type, TensorType) and v not in outputs])
+    return read <= elements_of(op.results[0]) // 4 or (op.name in VIEWS and cost_of(op) == 0.0)
 
 
 def _plain(indices: Iterable[int | None]) -> frozenset[int]:

@@ -17,6 +17,9 @@ class Reachability:
         self._count = 0
         self._after: dict[Hashable, int] = {}
 
+    def __contains__(self, node: Hashable) -> bool:
+        return node in self._bit
+
     def add(self, node: Hashable, followers: Iterable[Hashable]) -> None:
         """A node that comes before `followers`, and that nothing comes before yet."""
         self._bit[node] = 1 << self._count

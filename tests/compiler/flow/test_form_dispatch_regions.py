@@ -203,3 +203,74 @@ def test_bodies_of_loops_have_their_own_groups(run_passes, in_order):
     """
     text = run_passes(_function(body), PASS)
     in_order(text, "scf.for", "flow.dispatch.region", "math.exp", "flow.return", "scf.yield")
+
+
+def _binary(result, left, right, op="addf"):
+    return f"""
+    {result}_e = tensor.empty() : tensor<8x16xf32>
+    {result} = linalg.generic {{indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}}
+        ins({left}, {right} : tensor<8x16xf32>, tensor<8x16xf32>) outs({result}_e : tensor<8x16xf32>) {{
+    ^bb0(%p: f32, %q: f32, %o: f32):
+      %made = arith.{op} %p, %q : f32
+      linalg.yield %made : f32
+    }} -> tensor<8x16xf32>
+    """
+
+
+def _total(results, values, op="addf"):
+    """The sum of some values, from left to right; the last of `results` names is it."""
+    *first, second = values[:2]
+    text = _binary(results[0], *first, second, op)
+    for result, before, value in zip(results[1:], results, values[2:]):
+        text += _binary(result, before, value, op)
+    return text
+
+
+def _wide(count, prefix, source):
+    """So many values made of one, and their sum."""
+    values = [f"{prefix}{n}" for n in range(count)]
+    sums = [f"{prefix}s{n}" for n in range(1, count)]
+    return "".join([_map(v, source, "exp") for v in values]) + _total(sums, values), sums[-1]
+
+
+def _reads_and_writes(text):
+    """The tensors from outside that each region reads, and how many results it has."""
+    found = []
+    for part in text.split("flow.dispatch.region")[1:]:
+        body, _, rest = part.partition("flow.return")
+        inside = set(re.findall(r"(%\w+) =", body))
+        read = {v for line in re.findall(r"ins\((.*?) :", body) for v in line.split(", ")} - inside
+        found.append((len(read), rest.partition(":")[0].count(",") + 1))
+    return found
+
+
+def test_many_values_half_way_are_no_reason_to_part(run_passes):
+    body, last = _wide(60, "%v", "%a")
+    text = run_passes(_function(body, last), PASS)
+    assert _reads_and_writes(text) == [(1, 1)]
+
+
+def test_what_reads_too_much_is_cut_where_little_crosses(run_passes):
+    """A sum of 24 of the arguments, all of whose logarithms the sum of the next 24 is added to."""
+    arguments = ", ".join([f"%x{n}: tensor<8x16xf32>" for n in range(48)])
+    body = ""
+    sums = {}
+    for half in (0, 1):
+        values = [f"%l{n}" for n in range(half * 24, half * 24 + 24)]
+        body += "".join([_map(v, v.replace("l", "x"), "log") for v in values])
+        if half:
+            values.append("%t")
+        names = [f"%s{half}_{n}" for n in range(len(values) - 1)]
+        body += _total(names, values)
+        sums[half] = names[-1]
+        body += _map("%t", names[-1], "tanh") if not half else ""
+    text = run_passes(_function(body, sums[1], arguments=arguments), PASS)
+    assert _reads_and_writes(text) == [(24, 1), (25, 1)]
+
+
+def test_a_long_program_is_cut_where_it_is_narrow(run_passes):
+    body, at = "", "%a"
+    for number in range(12):
+        more, at = _wide(30, f"%v{number}_", at)
+        body += more
+    assert _reads_and_writes(run_passes(_function(body, at), PASS)) == [(1, 1)] * 2

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from pyiree.compiler.flow import fusion_model
 
 # Formulas over `m`, which is numpy or jax.numpy.
 ELEMENTWISE = {
@@ -91,6 +92,18 @@ def _program(steps, results):
        results=st.lists(st.integers(0, 15), max_size=3))  # fmt: skip
 def test_meaning(shapes, steps, results, traced, flow_text, run_program):
     _check(shapes, steps, results, traced, flow_text, run_program)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True,
+          phases=_PHASES)  # fmt: skip
+@given(shapes=st.lists(SHAPES, min_size=1, max_size=3), steps=st.lists(STEP, min_size=8, max_size=30),
+       results=st.lists(st.integers(0, 31), max_size=5), most=st.integers(2, 9))  # fmt: skip
+def test_groups_that_are_cut(shapes, steps, results, most, traced, flow_text, run_program):
+    """Limits so low that most groups meet them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fusion_model, "MAX_BINDINGS", most)
+        patch.setattr(fusion_model, "MAX_OPS", most + 2)
+        _check(shapes, steps, results, traced, flow_text, run_program)
 
 
 @pytest.mark.slow
