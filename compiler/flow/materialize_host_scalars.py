@@ -15,7 +15,7 @@ so does whatever a loop computes from its data.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pyiree.compiler.dialects.arith import ConstantOp
 from pyiree.compiler.dialects.linalg import GenericOp
@@ -77,6 +77,30 @@ def _bodies(op: Operation) -> Iterator[tuple[Value, list[Value]]]:
             yield result, [end[i] for end in ends]
 
 
+def _handed_on(op: Operation) -> Iterator[tuple[Operation, int, Sequence[Value]]]:
+    """For control flow, the ops whose operands from a place on become values, and those values."""
+    if isinstance(op, ForOp):
+        yield op, 3, op.results
+        yield op.body.entry.terminator, 0, op.results
+    elif isinstance(op, WhileOp):
+        yield op, 0, op.before.entry.arguments
+        yield op.before.entry.terminator, 1, op.results
+        yield op.after.entry.terminator, 0, op.before.entry.arguments
+    elif isinstance(op, IfOp):
+        for region in (op.then_region, op.else_region):
+            if region.blocks:
+                yield region.entry.terminator, 0, op.results
+
+
+def _target(user: Operation, index: int) -> Value | None:
+    """What an operand of control flow becomes; None for other operands and other ops."""
+    for op in (user, user.parent_op):
+        for giver, first, targets in _handed_on(op) if op is not None else ():
+            if giver is user and index >= first:
+                return targets[index - first]
+    return None
+
+
 class _HostScalars:
     """The rank-0 integer tensors of a function that become numbers."""
 
@@ -101,6 +125,8 @@ class _HostScalars:
                 if any(s not in self.sources and s not in self.loaded for s in sources):
                     del self.sources[value]
                     changed = True
+        # What is the host's number anyway need not be read, and must not: the loops that pass it on pass a number.
+        self.loaded = {value: None for value in self.loaded if value not in self.sources}
 
     def _note_sources(self, op: Operation) -> None:
         if isinstance(op, ConstantOp):
@@ -138,7 +164,6 @@ class _HostScalars:
 
     def rewrite(self) -> None:
         for value in self.loaded:
-            self.sources.pop(value, None)
             b = _after(value)
             self.numbers[value] = b.insert(ExtractOp(value, [])).result
         for op in list(self.func.walk()):
@@ -187,28 +212,20 @@ class _HostScalars:
 
     def _pass_numbers(self, op: Operation) -> None:
         """What control flow passes on is given as numbers."""
-        if isinstance(op, ForOp):
-            self._exchange(op, 3, op.results)
-            self._exchange(op.body.entry.terminator, 0, op.results)
-        elif isinstance(op, WhileOp):
-            self._exchange(op, 0, op.before.entry.arguments)
-            self._exchange(op.before.entry.terminator, 1, op.results)
-            self._exchange(op.after.entry.terminator, 0, op.before.entry.arguments)
-        elif isinstance(op, IfOp):
-            for region in (op.then_region, op.else_region):
-                if region.blocks:
-                    self._exchange(region.entry.terminator, 0, op.results)
+        for giver, first, targets in _handed_on(op):
+            for i, target in enumerate(targets):
+                operand = giver.operands[first + i]
+                if self._became_number(target) and operand in self.numbers:
+                    giver.set_operand(first + i, self.numbers[operand])
 
-    def _exchange(self, op: Operation, first: int, targets) -> None:
-        for i, target in enumerate(targets):
-            operand = op.operands[first + i]
-            if target in self.numbers and self.numbers[target] is target and operand in self.numbers:
-                op.set_operand(first + i, self.numbers[operand])
+    def _became_number(self, value: Value) -> bool:
+        """Whether control flow passes a value on as a number now."""
+        return self.numbers.get(value) is value
 
     def _make_tensors(self) -> None:
         """Device ops that read a number get a tensor filled with it."""
         for value, number in self.numbers.items():
-            users = [u for u in value.uses if self._wants_tensor(u.owner, value)]
+            users = [u for u in value.uses if self._wants_tensor(u.owner, u.index, value)]
             if value in self.loaded or not users:
                 continue
             b = _after(value)
@@ -218,10 +235,13 @@ class _HostScalars:
             for use in users:
                 use.owner.set_operand(use.index, tensor)
 
-    def _wants_tensor(self, user: Operation, value: Value) -> bool:
+    def _wants_tensor(self, user: Operation, index: int, value: Value) -> bool:
+        target = _target(user, index)
+        if target is not None:
+            return not self._became_number(target)
         if isinstance(user, GenericOp) and user.results and user.results[0] in self.numbers:
             return False
-        if self.numbers[value] is not value:
+        if not self._became_number(value):
             return True
         return isinstance(user, GenericOp) or user.name.startswith(("tensor.", "linalg.", "iree_linalg_ext.", "hal."))
 

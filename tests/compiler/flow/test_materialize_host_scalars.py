@@ -69,6 +69,29 @@ PROGRAMS = {
         ),
         2,
     ),
+    "a counter that bounds a loop within": (
+        lambda x: lax.while_loop(
+            lambda s: jnp.sum(s[1]) < 100,
+            lambda s: (
+                s[0] + 1, lax.while_loop(lambda t: t[0] < s[0], lambda t: (t[0] + 1, jnp.abs(t[1]) + 1), (0, s[1]))[1]
+            ),
+            (0, x),
+        ),
+        4,
+    ),
+    "a number that data changes": (
+        lambda x: lax.fori_loop(
+            0,
+            3,
+            lambda i, s: lax.while_loop(
+                lambda t: jnp.sum(t[1]) < 100,
+                lambda t: (t[0] + jnp.sum(t[1] > 0, dtype=jnp.int32), t[1] + 1),
+                (lax.cond(x[0, 0] > 0, lambda: 1, lambda: 2), s[1] - 1),
+            ),
+            (0, x),
+        ),
+        5,
+    ),
     "slices of the counter": (lambda x: lax.fori_loop(0, 4, lambda i, c: c.at[i].set(x[i] * 2), x * 0), 3),
 }
 
