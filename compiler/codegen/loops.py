@@ -9,7 +9,7 @@ names of arithmetic are those of the arith and math dialects; the rest is memory
     for %i = 0 to 64 step 16 carry(%a = %zero) { ... yield %b }     if %c { ... }
     load %in[%i + 16] mask %m else %z     store %v, %out[%i] mask %m     gather %in[%ids + 3] mask %m
     prefetch %in[%i + 64]
-    repeat carry(%a = %x) { ... yield %b while %c }     const splat shuffle lane_mask reduce extract
+    repeat carry(%a = %x) { ... yield %b while %c }     const splat shuffle lane_mask first_lane reduce extract
 
 Pure ops are placed when they are built: in the outermost block where their operands exist (which hoists loop
 invariants), and once (equal ops with equal operands are one value). `finish` drops what nothing uses.
@@ -425,6 +425,10 @@ class KernelBuilder:
     def reduce(self, kind: str, x: Value) -> Value:
         """All lanes combined into a scalar, in any order. kind: an arith op such as arith.addf."""
         return x if x.lanes == 1 else self.op("reduce", (x,), vector(x.type.elem), kind)
+
+    def first_lane(self, mask: Value) -> Value:
+        """The number of the first lane that is set, or of the lanes if none is."""
+        return self.op("first_lane", (mask,), INDEX)
 
     def select(self, condition: Value, x: Value, y: Value) -> Value:
         if condition.const is not None:

@@ -214,6 +214,15 @@ class _Lowering:
             value = self.fn.reduce(kind, x, _REDUCTION_FLAGS.get(kind, ""))
         self._values[op.results[0]] = value
 
+    def first_lane(self, op: Op) -> None:
+        """The lowest set bit of a mask as a number, above which there is one more."""
+        mask, fn = self._value(op.operands[0]), self.fn
+        lanes = lv.lanes(mask.ty)
+        type = f"i{max(64, 2 * lanes)}"
+        bits = fn.or_(fn.zext(mask if lanes == 1 else fn.bitcast(mask, f"i{lanes}"), type), 1 << lanes)
+        number = fn.call_intrinsic(f"llvm.cttz.{type}", type, bits, lv.i1(True))
+        self._values[op.results[0]] = fn.trunc(number, lv.I64)
+
     def _reduce_by_halves(self, name: str, x: lv.Value, op: Op) -> lv.Value:
         type = op.operands[0].type
         count = type.lanes
@@ -284,6 +293,7 @@ _HANDLERS = {
     "extract": _Lowering.extract,
     "insert": _Lowering.insert,
     "reduce": _Lowering.reduce,
+    "first_lane": _Lowering.first_lane,
     "fma": _Lowering.fma,
     "dot2": _Lowering.dot2,
     "constant_word": _Lowering.constant_word,

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 
 from pyiree.compiler.dialects.iree_linalg_ext import SortOp
+from pyiree.compiler.dialects.sort_runs import sort_runs
 from pyiree.compiler.dialects.tensor import EmptyOp
 from pyiree.compiler.flow.block_order import sort_block
 from pyiree.compiler.flow.fusion_model import FusionGroup, is_worth_copying
@@ -323,7 +324,7 @@ class _BlockGrouping:
 
 def _work_memory(op: Operation) -> list[TensorType]:
     """Tensors beside its results in which a sort of long rows can move its elements; nobody reads them later."""
-    if not isinstance(op, SortOp):
+    if not isinstance(op, SortOp) or sort_runs(op) is not None:
         return []
     types = [v.type for v in op.outputs]
     bits = sum([element.width for t in types if (element := t.element_type).__class__ in (IntegerType, FloatType)])

@@ -1,9 +1,9 @@
 """Sorting by the digits of a key, the lowest first.
 
-Enters: the body of a sort. Leaves: a `RadixKey` where the body compares one number, computed from one element of either
-side in the same way; and `RadixSort`, the loops for one row. All digits are counted in one pass; then each digit has a
-pass that moves the elements from one place to another in the order of that digit, equal ones as they were, so that the
-last pass leaves them sorted. Keys are computed in vectors; the elements of a vector are then moved one by one.
+Enters: the order of a sort by one number. Leaves: its `RadixKey`, and `RadixSort`, the loops for one row. All digits
+are counted in one pass; then each digit has a pass that moves the elements from one place to another in the order of
+that digit, equal ones as they were, so that the last pass leaves them sorted. Keys are computed in vectors; the
+elements of a vector are then moved one by one.
 """
 
 from __future__ import annotations
@@ -11,14 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from ...dialects.arith import CmpIOp
-from ...ir.core import Block, BlockArgument, Operation, Value
-from ...ir.types import IntegerType
+from ...dialects.sort_orders import SortOrder
 from ..dispatch import KernelContext
 from ..evaluate import Evaluator
 from ..indexing import Dim, LaneScope
-from ..loops import INDEX, Buffer, KernelBuilder, vector
-from ..loops import Value as LoopValue
+from ..loops import INDEX, Buffer, KernelBuilder, Value, vector
 
 _DIGIT_BITS = 8
 _DIGITS = 1 << _DIGIT_BITS
@@ -26,21 +23,20 @@ _COUNT = vector("i32")
 
 
 class RadixKey:
-    """The number that a comparison is about: `value` in the body, computed from the element of tensor `number`."""
+    """The number that an order is about, computed from one element, in digits."""
 
-    def __init__(self, body: Block, value: Value, number: int, predicate: str):
-        self.body, self.value, self.number = body, value, number
-        self.argument = body.arguments[2 * number]
-        self.bits = max(_DIGIT_BITS, value.type.width)
-        sign, all_bits = 1 << (self.bits - 1), (1 << self.bits) - 1
+    def __init__(self, order: SortOrder):
+        self.body, self.value, self.number = order.body, order.value, order.number
+        self.argument = order.argument
+        self.bits = max(_DIGIT_BITS, order.bits)
         #: What turns the key into an unsigned number that rises in the order of the sort.
-        self.flip = {"slt": sign, "ult": 0, "sgt": sign ^ all_bits, "ugt": all_bits}[predicate]
+        self.flip = (1 << (self.bits - 1)) * order.is_signed ^ ((1 << self.bits) - 1) * order.falls
 
     @property
     def passes(self) -> int:
         return self.bits // _DIGIT_BITS
 
-    def digits(self, context: KernelContext, scope: LaneScope, element: LoopValue) -> list[LoopValue]:
+    def digits(self, context: KernelContext, scope: LaneScope, element: Value) -> list[Value]:
         """The digits of an element's key as 32-bit numbers, the lowest first."""
         builder = context.builder
         evaluator = Evaluator(context, scope.copy(element.lanes))
@@ -61,57 +57,14 @@ class RadixKey:
         return found
 
 
-def radix_key(body: Block) -> RadixKey | None:
-    """The key that a sort's body compares, or None where it compares otherwise."""
-    (yielded,) = body.terminator.operands
-    compare = yielded.defining_op
-    if not isinstance(compare, CmpIOp) or not isinstance(compare.operands[0].type, IntegerType):
-        return None
-    predicate = compare.predicate
-    left, right = compare.operands
-    if left.type.width not in (1, 8, 16, 32, 64) or predicate not in ("slt", "sgt", "ult", "ugt"):
-        return None
-    arguments: set[tuple[int, int]] = set()
-    if not _alike(left, right, body, arguments) or len(arguments) != 1:
-        return None
-    ((first, second),) = arguments
-    if first > second:
-        left, first, second = right, second, first
-        predicate = predicate.translate(str.maketrans("lg", "gl"))
-    if second != first + 1 or first % 2:
-        return None
-    return RadixKey(body, left, first // 2, predicate)
-
-
-def _alike(x: Value, y: Value, body: Block, arguments: set[tuple[int, int]]) -> bool:
-    """Whether two values are computed in the same way from arguments of the body, which are noted in pairs."""
-    if isinstance(x, BlockArgument) or isinstance(y, BlockArgument):
-        inside = [isinstance(v, BlockArgument) and v.block is body for v in (x, y)]
-        if all(inside):
-            arguments.add((x.index, y.index))
-        return all(inside) or (not any(inside) and x is y)
-    left, right = x.defining_op, y.defining_op
-    if left.block is not body or right.block is not body:
-        return x is y
-    return (
-        _form(left) == _form(right)
-        and x.index == y.index
-        and all(_alike(a, b, body, arguments) for a, b in zip(left.operands, right.operands, strict=True))
-    )
-
-
-def _form(op: Operation) -> tuple:
-    return op.name, len(op.operands), dict(op.properties), dict(op.attributes), op.result_types, len(op.regions)
-
-
 class Place(Protocol):
     """Where the elements of a row are: one for each tensor and position."""
 
-    def load(self, scope: LaneScope, number: int, position: Dim, lanes: int, first: int) -> LoopValue: ...
+    def load(self, scope: LaneScope, number: int, position: Dim, lanes: int, first: int) -> Value: ...
 
 
 class Destination(Place, Protocol):
-    def store(self, scope: LaneScope, number: int, position: LoopValue, value: LoopValue) -> None: ...
+    def store(self, scope: LaneScope, number: int, position: Value, value: Value) -> None: ...
 
 
 class LocalPlace:
@@ -120,10 +73,10 @@ class LocalPlace:
     def __init__(self, builder: KernelBuilder, buffers: Sequence[Buffer]):
         self._builder, self._buffers = builder, buffers
 
-    def load(self, scope: LaneScope, number: int, position: Dim, lanes: int, first: int) -> LoopValue:
+    def load(self, scope: LaneScope, number: int, position: Dim, lanes: int, first: int) -> Value:
         return self._builder.load(self._buffers[number], position, first, lanes)
 
-    def store(self, scope: LaneScope, number: int, position: LoopValue, value: LoopValue) -> None:
+    def store(self, scope: LaneScope, number: int, position: Value, value: Value) -> None:
         self._builder.store(value, self._buffers[number], position)
 
 
@@ -151,7 +104,7 @@ class RadixSort:
         with builder.for_(0, _DIGITS * self.key.passes, 16) as loop:
             builder.store(zeros, self.counts, loop.index)
 
-        def count(position: LoopValue, lanes: int) -> None:
+        def count(position: Value, lanes: int) -> None:
             element = builder.splat(source.load(scope, self.key.number, position, lanes, 0), lanes)
             digit = self._one_by_one(self.key.digits(self.context, scope, element))
             for lane in range(lanes):
@@ -174,7 +127,7 @@ class RadixSort:
         """Moves all elements to where one digit says."""
         builder = self.builder
 
-        def move(position: LoopValue, lanes: int) -> None:
+        def move(position: Value, lanes: int) -> None:
             element = builder.splat(source.load(scope, self.key.number, position, lanes, 0), lanes)
             digit = self._one_by_one([self.key.digits(self.context, scope, element)[number]])
             for lane in range(lanes):
@@ -185,7 +138,7 @@ class RadixSort:
 
         self._positions(move)
 
-    def _next(self, digit: LoopValue, number: int) -> LoopValue:
+    def _next(self, digit: Value, number: int) -> Value:
         """The count of a digit, which grows by one."""
         builder = self.builder
         count = builder.load(self.counts, digit, _DIGITS * number, 1)
@@ -193,7 +146,7 @@ class RadixSort:
         builder.store(more, self.counts, digit, _DIGITS * number)
         return count
 
-    def _one_by_one(self, digits: Sequence[LoopValue]) -> Callable[[int, int], LoopValue]:
+    def _one_by_one(self, digits: Sequence[Value]) -> Callable[[int, int], Value]:
         """Access to the lanes of vectors of digits, by way of memory."""
         builder = self.builder
         lanes = digits[0].lanes
@@ -201,13 +154,13 @@ class RadixSort:
             for number, vector_of_digits in enumerate(digits):
                 builder.store(vector_of_digits, self.digits, 0, number * self.lanes)
 
-        def digit(number: int, lane: int) -> LoopValue:
+        def digit(number: int, lane: int) -> Value:
             one = builder.load(self.digits, 0, number * self.lanes + lane, 1) if lanes > 1 else digits[number]
             return builder.op("arith.extui", (one,), INDEX)
 
         return digit
 
-    def _positions(self, body: Callable[[LoopValue, int], None]) -> None:
+    def _positions(self, body: Callable[[Value, int], None]) -> None:
         """Runs `body` over the row in vectors, then over what is left."""
         builder = self.builder
         main = builder.round_down(self.extent, self.lanes)

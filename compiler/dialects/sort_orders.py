@@ -1,0 +1,177 @@
+"""What the comparison of an iree_linalg_ext.sort is about.
+
+Enters: the body of a sort. Leaves: a `SortOrder` where the body compares one number, computed from one element of
+either side in the same way. Its `kind` says how the element makes that number, where the form is a known one, so that
+elements can be turned into numbers and back:
+
+    PLAIN      the element is the number
+    BITS       the bits of a float, those of negative ones turned over: the total order of floats
+    NUMBERS    like that, but both zeros are equal and every NaN is the last, and equal to the others
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyiree.compiler.dialects.arith import XOrIOp
+from pyiree.compiler.dialects.arith_casts import BitcastOp
+from pyiree.compiler.dialects.arith_comparisons import CmpFOp, CmpIOp, SelectOp
+from pyiree.compiler.dialects.scalar_folding import is_float, is_integer
+from pyiree.compiler.ir.attributes import FloatAttr
+from pyiree.compiler.ir.core import Block, BlockArgument, Operation, Value
+from pyiree.compiler.ir.rewrite import constant_value
+from pyiree.compiler.ir.types import FloatType, IntegerType
+
+PLAIN, BITS, NUMBERS = "plain", "bits", "numbers"
+
+_KEY_WIDTHS = (16, 32, 64)
+
+#: Rows of so many bytes are sorted in the local memory of a workgroup, which has room for them twice.
+LOCAL_ROW_BYTES = 48 << 10
+
+
+@dataclass(frozen=True)
+class SortOrder:
+    """The number that a comparison is about: `value` in the body, computed from the element of tensor `number`."""
+
+    body: Block
+    value: Value
+    number: int
+    predicate: str
+    kind: str | None
+
+    @property
+    def argument(self) -> Value:
+        """The element of the left side."""
+        return self.body.arguments[2 * self.number]
+
+    @property
+    def bits(self) -> int:
+        """The width of the number."""
+        return self.value.type.width  # type: ignore[attr-defined]
+
+    @property
+    def falls(self) -> bool:
+        """Whether the greatest number comes first."""
+        return self.predicate in ("sgt", "ugt")
+
+    @property
+    def has_element_keys(self) -> bool:
+        """Whether elements can be told from numbers in which they are sorted."""
+        known = self.kind is not None and (self.kind == PLAIN or self.is_signed)
+        return known and self.bits in _KEY_WIDTHS
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether the numbers are compared as signed ones."""
+        return self.predicate in ("slt", "sgt")
+
+
+def sort_order(body: Block) -> SortOrder | None:
+    """The order of a sort's body, or None where it compares otherwise."""
+    (yielded,) = body.terminator.operands  # type: ignore[union-attr]
+    compare = yielded.defining_op
+    if not isinstance(compare, CmpIOp) or not isinstance(compare.operands[0].type, IntegerType):
+        return None
+    predicate = compare.predicate
+    left, right = compare.operands
+    if left.type.width not in (1, 8, 16, 32, 64) or predicate not in ("slt", "sgt", "ult", "ugt"):  # type: ignore[attr-defined]
+        return None
+    arguments: set[tuple[int, int]] = set()
+    if not _alike(left, right, body, arguments) or len(arguments) != 1:
+        return None
+    ((first, second),) = arguments
+    if first > second:
+        left, first, second = right, second, first
+        predicate = predicate.translate(str.maketrans("lg", "gl"))
+    if second != first + 1 or first % 2:
+        return None
+    return SortOrder(body, left, first // 2, predicate, _kind(left, body.arguments[first]))
+
+
+def _alike(x: Value, y: Value, body: Block, arguments: set[tuple[int, int]]) -> bool:
+    """Whether two values are computed in the same way from arguments of the body, which are noted in pairs."""
+    if isinstance(x, BlockArgument) or isinstance(y, BlockArgument):
+        inside = [isinstance(v, BlockArgument) and v.block is body for v in (x, y)]
+        if all(inside):
+            arguments.add((x.index, y.index))
+        return all(inside) or (not any(inside) and x is y)
+    left, right = x.defining_op, y.defining_op
+    if left.block is not body or right.block is not body:  # type: ignore[union-attr]
+        return x is y
+    return (
+        _form(left) == _form(right)  # type: ignore[arg-type]
+        and x.index == y.index
+        and all(_alike(a, b, body, arguments) for a, b in zip(left.operands, right.operands, strict=True))  # type: ignore[union-attr]
+    )
+
+
+def _form(op: Operation) -> tuple:
+    return op.name, len(op.operands), dict(op.properties), dict(op.attributes), op.result_types, len(op.regions)
+
+
+def _kind(value: Value, argument: Value) -> str | None:
+    if value is argument:
+        return PLAIN if value.type.width > 1 else None  # type: ignore[attr-defined]
+    number = _rising_float(value)
+    if number is None or not isinstance(argument.type, FloatType):
+        return None
+    if number is argument:
+        return BITS
+    number = _with_one_nan(number, argument)
+    return NUMBERS if number is not None and _with_one_zero(number) is argument else None
+
+
+def _rising_float(value: Value) -> Value | None:
+    """The float whose bits are turned over where it is negative: select(bits < 0, bits ^ 0111…, bits)."""
+    select = value.defining_op
+    if not isinstance(select, SelectOp):
+        return None
+    condition, turned, bits = select.operands
+    compare, flip, cast = condition.defining_op, turned.defining_op, bits.defining_op
+    if not (isinstance(compare, CmpIOp) and isinstance(flip, XOrIOp) and isinstance(cast, BitcastOp)):
+        return None
+    most = (1 << (bits.type.width - 1)) - 1  # type: ignore[attr-defined]
+    known = (
+        compare.predicate == "slt"
+        and compare.operands[0] is bits
+        and is_integer(constant_value(compare.operands[1]), 0)
+        and flip.operands[0] is bits
+        and is_integer(constant_value(flip.operands[1]), most)
+    )
+    return cast.operands[0] if known else None
+
+
+def _with_one_nan(value: Value, argument: Value) -> Value | None:
+    """What is taken where the argument is no NaN: select(argument != argument, NaN, value)."""
+    select = value.defining_op
+    if not isinstance(select, SelectOp):
+        return None
+    condition, nan, number = select.operands
+    compare, constant = condition.defining_op, constant_value(nan)
+    known = (
+        isinstance(compare, CmpFOp)
+        and compare.predicate in ("une", "uno")
+        and list(compare.operands) == [argument, argument]
+        and isinstance(constant, FloatAttr)
+        and constant.value != constant.value
+        and not constant.bits >> (constant.type.width - 1)  # type: ignore[attr-defined]
+    )
+    return number if known else None
+
+
+def _with_one_zero(value: Value) -> Value | None:
+    """The number that is 0 where it is a zero: select(number == 0, 0, number)."""
+    select = value.defining_op
+    if not isinstance(select, SelectOp):
+        return None
+    condition, zero, number = select.operands
+    compare = condition.defining_op
+    known = (
+        isinstance(compare, CmpFOp)
+        and compare.predicate == "oeq"
+        and compare.operands[0] is number
+        and is_float(constant_value(compare.operands[1]), 0.0)
+        and is_float(constant_value(zero), 0.0)
+    )
+    return number if known else None
