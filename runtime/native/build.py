@@ -21,8 +21,8 @@ from numba.core.compiler_machinery import PassManager
 from numba.core.registry import cpu_target
 from pyiree.runtime.native import sources
 from pyiree.runtime.native.exports import EXPORTS
-from pyiree.runtime.native.image import facts
 from pyiree.runtime.native.intrinsics import EXPORT_PREFIX, NATIVE_FUNCTIONS
+from pyiree.runtime.native.object_code import portable_facts, target_machine
 
 _LLVM_TYPES = {"int64": "i64", "float32": "float", "float64": "double", "void": "ptr", "none": "ptr"}
 _FOREIGN = ("NRT_", "numba_")  # what numba's error and allocation paths call
@@ -51,8 +51,8 @@ class _Pipeline(compiler.CompilerBase):
         return [manager]
 
 
-def build_object(cache: Path) -> bytes:
-    """The object code of everything in EXPORTS."""
+def build_module(cache: Path) -> llvm.ModuleRef:
+    """Everything in EXPORTS, linked and optimised, for no processor in particular."""
     linked = llvm.parse_assembly("\n".join(_export(name) for name in EXPORTS))
     modules = sources.with_imports({module for module, _, _ in EXPORTS.values()})
     for bitcode in _bitcode([name for name in modules if "@native(" in sources.text(name)], cache):
@@ -61,7 +61,7 @@ def build_object(cache: Path) -> bytes:
     for value in [*linked.functions, *linked.global_variables]:
         if not value.is_declaration:
             value.linkage = "external" if value.name in exported else "internal"
-    machine = _target_machine()
+    machine = target_machine()
     tuning = llvm.create_pipeline_tuning_options(speed_level=2)
     # Nothing here is a numeric loop: copies go through memcpy, and kernels have a compiler of their own.
     tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
@@ -77,12 +77,12 @@ def build_object(cache: Path) -> bytes:
     ]
     if unknown:
         raise RuntimeError(f"the native code needs {', '.join(unknown)}: some function can raise or allocate")
-    return machine.emit_object(linked)
+    return linked
 
 
 def _bitcode(modules: list[str], cache: Path) -> list[bytes]:
     """The bitcode of each module, from the cache or compiled by several processes."""
-    known = facts()
+    known = portable_facts()
     paths = {module: cache / f"{sources.digest([module, __spec__.name], *known)}.bc" for module in modules}
     missing = [module for module in modules if not paths[module].exists()]
     if missing:
@@ -160,17 +160,6 @@ def _compile_module(module: str) -> bytes:
     return linked.as_bitcode()
 
 
-def _target_machine():
-    """The host's: near code, so that calls and jump tables inside the image are short."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_default_triple()
-    features = llvm.get_host_cpu_features().flatten()
-    return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features, opt=2, reloc="pic", codemodel="small"
-    )
-
-
 def _c_function(name: str, target: str, signature) -> str:
     """LLVM text of a C function around a numba one, which returns a status and writes its result.
 
@@ -216,4 +205,4 @@ entry:
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_bytes(build_object(Path(sys.argv[2])))
+    Path(sys.argv[1]).write_bytes(target_machine().emit_object(build_module(Path(sys.argv[2]))))

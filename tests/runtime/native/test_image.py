@@ -1,7 +1,6 @@
 """The native image: loaded without numba, found in its cache, rebuilt when damaged; its primitives."""
 
 import ctypes
-import hashlib
 import os
 import subprocess
 import sys
@@ -9,7 +8,7 @@ import threading
 
 import pytest
 from pyiree.runtime.native import image as image_module
-from pyiree.runtime.native import sources
+from pyiree.runtime.native import object_code, sources
 from pyiree.runtime.native.exports import EXPORTS
 
 
@@ -33,17 +32,17 @@ def test_exports_resolve():
 
 def test_damaged_object_is_not_loaded(tmp_path):
     path = tmp_path / "runtime.o"
-    image_module._write(path, hashlib.sha256(b"code").digest() + b"code")
-    assert image_module._read(path) == b"code"
+    object_code.write(path, b"code")
+    assert object_code.read(path) == b"code"
     path.write_bytes(path.read_bytes()[:-1] + b"!")
-    assert image_module._read(path) is None
-    assert image_module._read(tmp_path / "missing.o") is None
+    assert object_code.read(path) is None
+    assert object_code.read(tmp_path / "missing.o") is None
 
 
 def test_unknown_mode(monkeypatch):
     monkeypatch.setenv("PYIREE_RUNTIME", "fast")
-    with pytest.raises(image_module.NativeBuildError, match="neither 'aot' nor 'jit'"):
-        image_module._object_code()
+    with pytest.raises(object_code.NativeBuildError, match="neither 'aot' nor 'jit'"):
+        object_code.object_code()
 
 
 def test_key_covers_imported_sources():
@@ -71,8 +70,30 @@ def test_counts_are_atomic():
     native.release(ref)
 
 
+def test_an_installation_brings_code_along(tmp_path, monkeypatch):
+    """For this processor as it is; for another one as bitcode, from which the same exports are made."""
+    if not (object_code.PREBUILT / f"runtime-{object_code.cache_key()}.o").exists():
+        pytest.skip("installed without numba, or the runtime's sources changed since")
+    monkeypatch.setenv("PYIREE_RUNTIME_CACHE_DIR", str(tmp_path))
+    code = object_code.object_code()
+    assert not list((tmp_path / "native").glob("*.o")), "nothing had to be made"
+    monkeypatch.setattr(object_code, "cache_key", lambda: "of-another-processor")
+    for note in (tmp_path / "native").glob("key-*"):
+        note.unlink()
+    made = object_code.object_code()
+    assert (tmp_path / "native" / "runtime-of-another-processor.o").exists()
+    assert made == object_code.object_code()
+    assert len(made) == len(code)
+    native = image_module.Image(made)
+    ref = native.buffer_allocate(8, 16)
+    native.release(ref)
+
+
 BUILD = """
+import pathlib
+from pyiree.runtime.native import object_code
 from pyiree.runtime.native.image import image
+object_code.PREBUILT = pathlib.Path("nowhere")
 ref = image().buffer_allocate(8, 16)
 image().release(ref)
 print("works")
