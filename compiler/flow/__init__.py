@@ -20,6 +20,8 @@ register_passes(
         "iree-dispatch-creation-form-dispatch-regions": "pyiree.compiler.flow.form_dispatch_regions",
         "iree-flow-outline-dispatch-regions": "pyiree.compiler.flow.outline_dispatch_regions",
         "pyiree-flow-materialize-host-scalars": "pyiree.compiler.flow.materialize_host_scalars",
+        "pyiree-flow-fold-integer-ranges": "pyiree.compiler.flow.fold_integer_ranges",
+        "pyiree-flow-batch-loops": "pyiree.compiler.flow.batch_loops",
         "iree-flow-deduplicate-executables": "pyiree.compiler.flow.deduplicate_executables",
         "iree-util-outline-constants": "pyiree.compiler.flow.outline_constants",
         "iree-flow-verify": "pyiree.compiler.flow.verify_flow",

@@ -19,6 +19,7 @@ from pyiree.compiler.dialects.linalg_named import CopyOp
 from pyiree.compiler.dialects.pointwise_loops import PointwiseLoop, pointwise_loop
 from pyiree.compiler.dialects.scf import ForOp, YieldOp
 from pyiree.compiler.dialects.tensor import EmptyOp
+from pyiree.compiler.flow.loop_counters import without_counters
 from pyiree.compiler.flow.op_kinds import cost_of, is_copied
 from pyiree.compiler.flow.ops import DispatchRegionOp, ReturnOp
 from pyiree.compiler.ir.attributes import IntegerAttr
@@ -36,7 +37,7 @@ _MAX_COST = 4000.0
 def form_loop_regions(func: Operation, context: PassContext) -> None:
     """Puts the loops that a kernel can run into dispatch regions."""
     for loop in reversed(list(func.walk_type(ForOp))):
-        _without_counters(loop)
+        without_counters(loop)
     for loop in list(func.walk_type(ForOp)):
         # A loop inside of one that was moved is gone.
         found = pointwise_loop(loop) if func.is_ancestor_of(loop) else None
@@ -47,47 +48,6 @@ def form_loop_regions(func: Operation, context: PassContext) -> None:
                 for number in in_memory:
                     _own_start(loop, number)
                 _form(_in_pieces(loop, cost), in_memory)
-
-
-def _without_counters(loop: ForOp) -> ForOp:
-    """The loop without values that no iteration reads, and numbers that count along from another start."""
-    step = _constant(loop.step)
-    kept = [
-        number
-        for number, (argument, following) in enumerate(zip(loop.iter_args, loop.yielded))
-        if loop.results[number].has_uses or (argument.has_uses and not _counts(argument, following, loop, step))
-    ]
-    if len(kept) == len(loop.iter_args):
-        return loop
-    body = Block([loop.induction_var.type, *[loop.init_args[number].type for number in kept]])
-    counter, *carried = body.arguments
-    mapping: dict[Value, Value] = {loop.induction_var: counter}
-    mapping.update({loop.iter_args[number]: value for number, value in zip(kept, carried)})
-    at = Builder.at_end(body, loop.location)
-    gone = at.insert(SubIOp(counter, loop.lower_bound)).result
-    for argument, init in zip(loop.iter_args, loop.init_args):
-        if argument not in mapping and argument.has_uses:
-            mapping[argument] = at.insert(AddIOp(init, gone)).result
-    *ops, end = loop.body_block.ops
-    for op in ops:
-        at.insert(op.clone(mapping))
-    at.insert(YieldOp([mapping.get(end.operands[number], end.operands[number]) for number in kept]))
-    inits = [loop.init_args[number] for number in kept]
-    new = Builder.before(loop, loop.location).insert(
-        ForOp(loop.lower_bound, loop.upper_bound, loop.step, inits, loop.unsignedCmp, body)
-    )
-    for number, result in zip(kept, new.results):
-        loop.results[number].replace_all_uses_with(result)
-    loop.erase()
-    return new
-
-
-def _counts(argument: Value, following: Value, loop: ForOp, step: int | None) -> bool:
-    """Whether a carried number grows by the loop's step in every iteration."""
-    add = following.defining_op
-    if argument.type is not loop.induction_var.type or not isinstance(add, AddIOp) or argument not in add.operands:
-        return False
-    return step is not None and _constant(add.operands[1 - add.operands.index(argument)]) == step
 
 
 def _cost(loop: ForOp, found: PointwiseLoop) -> float:

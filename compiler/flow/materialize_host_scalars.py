@@ -8,9 +8,9 @@ After:  integers, computed by arith ops on the host; where a device op needs one
       scf.yield %1                                      }
     }
 
-Only integers (i1, i32, i64) that follow from constants, from loop counters, or from values that were on the device
-before the loop began and are needed to steer it: those are read once, before the loop. Floats stay on the device, and
-so does whatever a loop computes from its data.
+Only integers (i1, i32, i64) that follow from constants, from loop counters, from the places of elements (an element of
+`iota`), or from values that were on the device before the loop began and are needed to steer it: those are read once,
+before the loop. Floats stay on the device, and so does whatever a loop computes from its data.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pyiree.compiler.dialects.arith import ConstantOp
-from pyiree.compiler.dialects.linalg import GenericOp
+from pyiree.compiler.dialects.linalg import GenericOp, IndexOp
 from pyiree.compiler.dialects.linalg_named import FillOp
 from pyiree.compiler.dialects.scf import ForOp, IfOp, WhileOp
-from pyiree.compiler.dialects.tensor import EmptyOp, ExtractOp
+from pyiree.compiler.dialects.tensor import CollapseShapeOp, EmptyOp, ExtractOp
+from pyiree.compiler.dialects.tensor_slices import ExtractSliceOp
 from pyiree.compiler.ir.attributes import IntegerAttr
 from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import BlockArgument, Operation, Value
 from pyiree.compiler.ir.dense import DenseElementsAttr
 from pyiree.compiler.ir.passes import PassContext, register_pass
-from pyiree.compiler.ir.types import TensorType, Type, element_type_of, i1, i32, i64
+from pyiree.compiler.ir.types import TensorType, Type, element_type_of, i1, i32, i64, index
 
 _NUMBERS = (i1, i32, i64)
 _HOST_ARITHMETIC = frozenset({
@@ -36,6 +37,7 @@ _HOST_ARITHMETIC = frozenset({
     "arith.select", "arith.extsi", "arith.extui", "arith.trunci", "arith.minsi", "arith.maxsi", "arith.minui",
     "arith.maxui", "linalg.yield",
 })  # fmt: skip
+_PLACES = frozenset({"linalg.index", "arith.index_cast", "arith.index_castui"})
 _LOOPS = (ForOp, WhileOp)
 
 
@@ -136,6 +138,8 @@ class _HostScalars:
             inputs = [v for v in op.inputs if isinstance(v.type, TensorType)]
             for result in op.results:
                 self.sources[result] = inputs
+        elif isinstance(op, CollapseShapeOp) and _counted_element(op) is not None:
+            self.sources[op.result] = []
         elif isinstance(op, (*_LOOPS, IfOp)):
             for value, sources in _bodies(op):
                 if is_number(value.type):
@@ -156,6 +160,8 @@ class _HostScalars:
             owner = value.defining_op
             if isinstance(owner, GenericOp) and _is_host_arithmetic(owner):
                 stack.extend(v for v in owner.inputs if isinstance(v.type, TensorType))
+            elif isinstance(owner, CollapseShapeOp) and _counted_element(owner) is not None:
+                continue
             elif not isinstance(owner, ConstantOp) and not _is_made_inside(value, loop):
                 leaves.append(value)
         self.loaded.update(dict.fromkeys([v for v in leaves if is_number(v.type)]))
@@ -173,6 +179,8 @@ class _HostScalars:
                 self._rewrite_constant(op)
             elif isinstance(op, GenericOp) and op.results and op.results[0] in self.sources:
                 self._rewrite_generic(op)
+            elif isinstance(op, CollapseShapeOp) and op.result in self.sources:
+                self._rewrite_element(op)
             elif isinstance(op, (*_LOOPS, IfOp)):
                 self._retype(op)
             elif isinstance(op, ExtractOp) and op.operands[0] in self.numbers:
@@ -202,6 +210,20 @@ class _HostScalars:
                 b.insert(inner.clone(mapping))
         for result, value in zip(op.results, end.operands):
             self.numbers[result] = mapping.get(value, value)
+
+    def _rewrite_element(self, op: CollapseShapeOp) -> None:
+        """Computes an element of a tensor of numbers that follow from their places."""
+        generic, offset = _counted_element(op)  # type: ignore[misc]
+        b = Builder.before(op)
+        place = b.insert(ConstantOp(IntegerAttr(offset, index))).result if isinstance(offset, int) else offset
+        mapping: dict[Value, Value] = {}
+        end = generic.body_block.terminator
+        for inner in generic.body_block.ops:
+            if isinstance(inner, IndexOp):
+                mapping[inner.result] = place
+            elif inner is not end:
+                b.insert(inner.clone(mapping))
+        self.numbers[op.result] = mapping.get(end.operands[0], end.operands[0])
 
     def _retype(self, op: Operation) -> None:
         """Values that control flow passes on change their type in place; their tensors are made where needed."""
@@ -253,6 +275,22 @@ def _is_host_arithmetic(op: GenericOp) -> bool:
         return False
     outs = op.body_block.arguments[len(op.inputs) :]
     return not any(a.has_uses for a in outs) and all(o.name in _HOST_ARITHMETIC for o in op.body_block.ops)
+
+
+def _counted_element(op: CollapseShapeOp) -> tuple[GenericOp, int | Value] | None:
+    """For one element of a tensor of a dim, whose elements follow from their places: what makes it, and the place."""
+    piece = op.src.defining_op
+    if not is_number(op.result.type) or not isinstance(piece, ExtractSliceOp) or len(piece.static_offsets) != 1:
+        return None
+    generic = piece.source.defining_op
+    if not isinstance(generic, GenericOp) or generic.inputs or len(generic.outputs) != 1:
+        return None
+    body = generic.body_block
+    if body.arguments[0].has_uses or any(o.name not in _HOST_ARITHMETIC | _PLACES for o in body.ops):
+        return None
+    if not generic.maps()[0].is_identity:
+        return None
+    return generic, piece.mixed_offsets[0]
 
 
 def _is_made_inside(value: Value, op: Operation) -> bool:

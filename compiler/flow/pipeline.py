@@ -4,6 +4,8 @@ PASSES = (
     "iree-abi-wrap-entry-points",
     "iree-hal-assign-target-devices",
     "pyiree-flow-materialize-host-scalars",
+    "pyiree-flow-fold-integer-ranges",
+    "pyiree-flow-batch-loops",
     "iree-global-opt-remove-zero-extent-tensors",
     "iree-dispatch-creation-fold-unit-extent-dims",
     "iree-dispatch-creation-split-reduction-ops",

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from pyiree.compiler.dialects.arith import AddIOp, CmpIOp, ConstantOp, MinUIOp, SubIOp
 from pyiree.compiler.dialects.builtin import ModuleOp
 from pyiree.compiler.dialects.cf import BranchOp, CondBranchOp
+from pyiree.compiler.dialects.integer_ranges import range_of
 from pyiree.compiler.dialects.util import FuncOp
 from pyiree.compiler.ir.attributes import ArrayAttr, IntegerAttr, SymbolRefAttr
 from pyiree.compiler.ir.builder import Builder
@@ -36,7 +37,6 @@ from pyiree.compiler.ir.symbol_table import SymbolTable
 from pyiree.compiler.stream import ops
 from pyiree.compiler.stream.dispatch_costs import nanoseconds
 from pyiree.compiler.stream.dispatch_sites import functions_of
-from pyiree.compiler.stream.integer_ranges import range_of
 from pyiree.compiler.stream.loop_function import LoopFunction, commands_of, is_host_arithmetic
 from pyiree.compiler.stream.pack_dispatch_operands import words_of
 from pyiree.compiler.stream.types import ResourceAccessAttr, is_resource, timepoint

@@ -69,7 +69,6 @@ IN_MEMORY = {
     "scan_complex": (
         lambda x: lax.scan(lambda c, t: (c * 0.5 + t, c * t), np.complex64(0), x), (_f32(30) + 1j * _f32(30),)
     ),
-    "map": (lambda x: lax.map(lambda t: jnp.maximum(t, 0) * 2, x), (_f32(50, 6),)),
     "rows": (
         lambda y: lax.fori_loop(2, 37, lambda j, y: y.at[j].add(y[j - 1] * 0.5 + y[j - 2]), y), (_f32(37, 19),)
     ),

@@ -105,3 +105,39 @@ def test_programs(name, traced, run_program, flow_text, dispatches):
     for found, wanted in zip(run_program(source, X), jax.tree.leaves(function(jnp.asarray(X))), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
 
+
+
+def test_an_element_of_iota_is_its_place(run_passes, in_order):
+    text = run_passes(
+        """
+        util.func private @f(%a: tensor<9xf32>) -> tensor<9xf32> {
+          %c0 = arith.constant 0 : index
+          %c1 = arith.constant 1 : index
+          %c5 = arith.constant 5 : index
+          %e = tensor.empty() : tensor<5xi32>
+          %steps = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+              outs(%e : tensor<5xi32>) {
+          ^bb0(%o: i32):
+            %d = linalg.index 0 : index
+            %n = arith.index_cast %d : index to i32
+            %two = arith.constant 2 : i32
+            %t = arith.muli %n, %two : i32
+            linalg.yield %t : i32
+          } -> tensor<5xi32>
+          %r = scf.for %i = %c0 to %c5 step %c1 iter_args(%x = %a) -> (tensor<9xf32>) {
+            %s = tensor.extract_slice %steps[%i] [1] [1] : tensor<5xi32> to tensor<1xi32>
+            %one = tensor.collapse_shape %s [] : tensor<1xi32> into tensor<i32>
+            %m = tensor.extract %one[] : tensor<i32>
+            %k = arith.index_cast %m : i32 to index
+            %v = tensor.extract %a[%k] : tensor<9xf32>
+            %y = tensor.insert %v into %x[%i] : tensor<9xf32>
+            scf.yield %y : tensor<9xf32>
+          }
+          util.return %r : tensor<9xf32>
+        }
+        """,
+        "pyiree-flow-materialize-host-scalars",
+        "canonicalize",
+    )
+    in_order(text, "scf.for %arg1", "arith.index_cast %arg1", "arith.muli", "tensor.extract %arg0", "scf.yield")
+    assert "tensor<5xi32>" not in text.partition("scf.for")[2]

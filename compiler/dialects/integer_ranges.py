@@ -1,12 +1,16 @@
-"""Between which bounds an integer of the host lies, as far as constants and the counters of loops tell.
+"""Between which bounds an integer lies, as far as constants, the counters of loops and sizes tell.
 
-Enters: a value of a host function in blocks and branches. Leaves: its least and greatest value, or None.
+Enters: a value of a host function, of the body of a loop or of a linalg op. Leaves: its least and greatest value, or
+None.
 """
 
 from __future__ import annotations
 
 from pyiree.compiler.dialects.arith import CmpIOp, ConstantOp
 from pyiree.compiler.dialects.cf import BranchOp, CondBranchOp
+from pyiree.compiler.dialects.linalg import GenericOp, IndexOp
+from pyiree.compiler.dialects.linalg_named import FillOp
+from pyiree.compiler.dialects.scf import ForOp
 from pyiree.compiler.ir.attributes import IntegerAttr
 from pyiree.compiler.ir.core import BlockArgument, Operation, Value
 from pyiree.compiler.ir.types import bit_width
@@ -23,8 +27,16 @@ def range_of(value: Value, depth: int = 0) -> Range | None:
     if depth > _MAX_DEPTH:
         return None
     if isinstance(value, BlockArgument):
+        parent = value.block.parent_op
+        if isinstance(parent, ForOp):
+            return _loop_counter(parent, depth) if value is parent.induction_var else None
+        if isinstance(parent, GenericOp):
+            return _element(parent.operands[value.index], depth) if value.index < len(parent.inputs) else None
         return _counter(value, depth)
     op = value.defining_op
+    if isinstance(op, IndexOp):
+        size = _rounds(op)
+        return (0, max(0, size - 1)) if size is not None else None
     if isinstance(op, ConstantOp):
         return (op.value.value, op.value.value) if isinstance(op.value, IntegerAttr) else None
     found = _computed(op, depth)  # type: ignore[arg-type]
@@ -34,9 +46,36 @@ def range_of(value: Value, depth: int = 0) -> Range | None:
     return found
 
 
+def _element(value: Value, depth: int) -> Range | None:
+    """The bounds of the elements of a tensor."""
+    op = value.defining_op
+    if isinstance(op, FillOp):
+        return range_of(op.inputs[0], depth + 1)
+    if isinstance(op, GenericOp) and all(kind == "parallel" for kind in op.iterators()):
+        return range_of(op.body_block.terminator.operands[value.index], depth + 1)
+    return None
+
+
+def _rounds(op: IndexOp) -> int | None:
+    """How often the loop runs whose index an op gives."""
+    generic = op.parent_op
+    return generic.loop_ranges()[op.dim] if isinstance(generic, GenericOp) else None
+
+
+def _loop_counter(loop: ForOp, depth: int) -> Range | None:
+    bounds = [range_of(v, depth + 1) for v in (loop.lower_bound, loop.upper_bound, loop.step)]
+    if loop.unsignedCmp or None in bounds or bounds[2][0] <= 0:  # type: ignore[index]
+        return None
+    (low, _), (_, limit), _ = bounds  # type: ignore[misc]
+    return low, max(low, limit - 1)
+
+
 def _computed(op: Operation, depth: int) -> Range | None:
     name = op.name
     if name == "arith.select":
+        decided = range_of(op.operands[0], depth + 1)
+        if decided is not None and decided[0] == decided[1]:
+            return range_of(op.operands[1 if decided[0] else 2], depth + 1)
         found = [range_of(v, depth + 1) for v in op.operands[1:]]
         return None if None in found else (min(r[0] for r in found), max(r[1] for r in found))  # type: ignore[index]
     if name in _CASTS or name in _UNSIGNED_CASTS:
