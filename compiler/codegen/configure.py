@@ -201,7 +201,7 @@ def tile_bands(
     for number in range(len(bands) - 1, -1, -1):
         extent, multiple = bands[number].extent, multiples[number]
         if wanted <= 1:
-            sizes[number] = multiple
+            sizes[number] = 0 if extent.__class__ is int and extent <= multiple > 1 else multiple
         elif extent.__class__ is not int and number > 0:
             wanted /= _USUAL_EXTENT
         elif extent.__class__ is not int:

@@ -109,3 +109,24 @@ def test_windows_that_move_with_the_index(texts, build_kernel):
         if 0 <= at <= 7:
             expected[at : at + 3] += updates[k]
     np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("places, updates, width", [(100, 30000, 64), (7, 20000, 96), (1001, 50000, 72)])
+@pytest.mark.parametrize("in_place", [False, True])
+def test_workgroups_that_share_out_the_places(texts, build_kernel, places, updates, width, in_place):
+    """Short windows and many updates: each workgroup takes the updates of its own rows, in order."""
+    rng = np.random.default_rng(0)
+    original = rng.integers(-9, 9, (places, width)).astype(np.float32)
+    given = rng.integers(-9, 9, (updates, width)).astype(np.float32)
+    indices = rng.integers(-3, places + 3, updates).astype(np.int32)
+    types = [texts.tensor(original.shape, "f32"), texts.tensor(given.shape, "f32"), texts.tensor((updates,), "i32")]
+    for body in (SET, ADD):
+        kernel = build_kernel(scatter(types, [0], body, in_place))
+        text = kernel.kernel.text("kernel")
+        assert "workgroup_id" in text
+        expected, start, out = original.copy(), original.copy(), np.zeros_like(original)
+        for k, at in enumerate(indices):
+            if 0 <= at < places:
+                expected[at] = given[k] if body is SET else expected[at] + given[k]
+        kernel.run([start, given, indices] if in_place else [start, given, indices, out])
+        np.testing.assert_array_equal(start if in_place else out, expected)

@@ -118,7 +118,9 @@ PROGRAMS = {
         lambda x: lax.fori_loop(1, 30, lambda i, s: s.at[i].set(s.sum() * 0.1), x), (_f32(64),)
     ),
     "sum_of_rows": (lambda x: lax.scan(lambda c, t: (c + t.sum(), c), np.float32(0), x), (_f32(20, 30),)),
-    "products_of_rows": (lambda x, a: lax.map(lambda t: a @ t, x), (_f32(20, 30), _f32(30, 30))),
+    "products_of_rows": (
+        lambda x, a: lax.scan(lambda c, t: (a @ (c * 0.1) + t, c), x[0], x), (_f32(20, 30), _f32(30, 30))
+    ),
     "nested": (
         lambda y: lax.fori_loop(
             0, 7, lambda i, y: lax.fori_loop(1, 9, lambda j, z: z.at[i, j].set(z[i, j - 1] * 0.5 + z[i, j]), y), y
