@@ -26,9 +26,11 @@ from pyiree.compiler import flow as _flow  # noqa: F401  (these register the nam
 from pyiree.compiler import hal as _hal  # noqa: F401
 from pyiree.compiler import stream as _stream  # noqa: F401
 from pyiree.compiler import vm as _vm  # noqa: F401
+from pyiree.compiler.errors import UnsupportedError
 from pyiree.compiler.ir.passes import PassContext, PassManager, lookup_pass, pass_names
 from pyiree.compiler.ir.printer import print_operation
 from pyiree.compiler.options import CompileOptions
+from pyiree.compiler.reproducer import leave_reproducer
 
 #: The phases whose result is a module of ours, in order; each is a list of passes in `<phase>/pipeline.py`.
 LOWERING_PHASES = ("flow", "stream", "hal", "vm")
@@ -73,25 +75,35 @@ def compile(
 ) -> Compilation:
     """Compiles `source`, which is at `compile_from`, up to and including `compile_to`.
 
-    Raises `UnsupportedError` for ops that cannot be compiled, and `CompileError` for programs that are wrong.
+    Raises `UnsupportedError` for ops that cannot be compiled, and `CompileError` for programs that are wrong. When a
+    pass fails, a note on the error names a file with the IR before it, which `pyiree opt` runs again.
     """
-    with _collector_paused():
-        return _compile(source, options or CompileOptions(), compile_from, compile_to)
-
-
-def _compile(source: Any, options: CompileOptions, compile_from: str, compile_to: str) -> Compilation:
-    done = Compilation(None, compile_from, options)
-    known = ("stablehlo", "input", *LOWERING_PHASES)
-    if compile_from not in known:
-        raise ValueError(f"cannot compile from {compile_from!r}: the phases are {', '.join(known)}")
-    if compile_to not in (*TEXT_PHASES, "vmfb"):
-        raise ValueError(f"cannot compile to {compile_to!r}: the phases are {', '.join((*TEXT_PHASES, 'vmfb'))}")
+    options = options or CompileOptions()
     context = PassContext(
         options=options,
         verify_each=options.verify_each,
         print_ir_after="all" in options.print_ir_after or options.print_ir_after,
         dump_dir=options.dump_dir,
     )
+    with _collector_paused():
+        try:
+            return _compile(source, context, compile_from, compile_to)
+        except UnsupportedError:
+            raise
+        except Exception as error:
+            if context.failed_pass is not None and context.dump_dir is None:
+                again = PassContext(options=options, verify_each=options.verify_each)
+                leave_reproducer(error, context, again, lambda: _compile(source, again, compile_from, compile_to))
+            raise
+
+
+def _compile(source: Any, context: PassContext, compile_from: str, compile_to: str) -> Compilation:
+    done = Compilation(None, compile_from, context.options)
+    known = ("stablehlo", "input", *LOWERING_PHASES)
+    if compile_from not in known:
+        raise ValueError(f"cannot compile from {compile_from!r}: the phases are {', '.join(known)}")
+    if compile_to not in (*TEXT_PHASES, "vmfb"):
+        raise ValueError(f"cannot compile to {compile_to!r}: the phases are {', '.join((*TEXT_PHASES, 'vmfb'))}")
     position = known.index(compile_from)
     if compile_from == "stablehlo":
         from pyiree.compiler.input.pipeline import import_program, stablehlo_text

@@ -38,7 +38,8 @@ class Instrumentation:
         self.count += 1
         if _wanted(self.context.print_ir_before, name):
             self._print(f"// -----// IR before {name} //----- //\n", op)
-        if self.context.crash_reproducer or self.dump_dir is not None:
+        is_watched = self.context.reproduced_pass in (None, self.count)
+        if (self.context.crash_reproducer and is_watched) or self.dump_dir is not None:
             self._before = (name, remaining, self._snapshot(op))
 
     @contextmanager

@@ -34,7 +34,8 @@ class PassContext:
     """What passes and the manager share during one compilation.
 
     `print_ir_before` and `print_ir_after` are pass names, or True for all. `dump_dir` gets a numbered file for each
-    pass; `crash_reproducer` is the file for the state before a pass that fails.
+    pass; `crash_reproducer` is the file for the state before a pass that fails, which is the `reproduced_pass`-th if
+    that is known. `failed_pass` says which one failed.
     """
 
     options: Any = None
@@ -45,6 +46,8 @@ class PassContext:
     dump_dir: Any = None
     timing: bool = False
     crash_reproducer: Any = None
+    reproduced_pass: int | None = None
+    failed_pass: int | None = None
     _analyses: dict[tuple[Any, Operation], Any] = dataclasses.field(default_factory=dict)
     _instrumentation: Instrumentation | None = None
 
@@ -209,6 +212,7 @@ class PassManager:
                     verify(op)
             except Exception as error:
                 error.add_note(f"in pass '{step.name}'")
+                context.failed_pass = watch.count
                 watch.failed(error)
                 raise
             watch.after_pass(step.name, op, time.perf_counter() - start, anchors)

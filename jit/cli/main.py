@@ -126,7 +126,8 @@ def opt_command(
 ) -> None:
     """Run passes over IR text, in the order given: pyiree opt --canonicalize --cse FILE.
 
-    Without FILE, or with -, the text comes from standard input.
+    Without FILE, or with -, the text comes from standard input. The file that a failed compilation left behind names
+    its passes itself: pyiree opt FILE.
     """
     from pyiree.cli.opt import opt
 

@@ -16,6 +16,7 @@ def opt(
 ) -> None:
     """Runs passes on the one file among `words` (standard input if there is none)."""
     from pyiree.compiler import pipeline
+    from pyiree.compiler.ir.instrumentation import read_reproducer
     from pyiree.compiler.ir.parser import parse_module
     from pyiree.compiler.ir.passes import PassContext, PassManager, pass_names
     from pyiree.compiler.ir.printer import print_operation
@@ -40,9 +41,12 @@ def opt(
         if name not in ("all", *pass_names()):
             raise CommandError(f"--print-ir-after={print_after}: there is no pass {name!r}, see --list-passes")
     source = files[0] if files else "-"
-    module = parse_module(as_text(read(source), source), source, verify=True)
+    text = as_text(read(source), source)
+    # What a failed compilation left says itself which passes are to run, and need not be valid.
+    reproduced = None if pass_pipeline is not None or flags else read_reproducer(text)
+    module = parse_module(text, source, verify=reproduced is None)
     context = PassContext(
         options=options_for().compile_options(None), verify_each=True, print_ir_after="all" in watched or watched
     )
-    PassManager(pass_pipeline if pass_pipeline is not None else flags).run(module, context)
+    PassManager(pass_pipeline or reproduced or flags).run(module, context)
     write(output, print_operation(module))
