@@ -8,7 +8,7 @@ import pyiree
 import pytest
 from pyiree.cli.main import app
 from pyiree.compiler.errors import CompileError, UnsupportedError
-from pyiree.compiler.ir.passes import lookup_pass
+from pyiree.compiler.pipeline import lookup_pass
 from typer.testing import CliRunner
 
 UNSUPPORTED = """
