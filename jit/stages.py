@@ -277,10 +277,11 @@ def _providers(callbacks: tuple[Any, ...]) -> dict[str, Any]:
     """The Python functions that a program calls, as the module that it imports them from."""
     if not callbacks:
         return {}
+    from pyiree.callback_errors import raising_as_jax_does
     from pyiree.runtime.modules.callbacks import callback_module
     from pyiree.runtime.vmfb.host_calls import CALLBACK_MODULE
 
-    return {CALLBACK_MODULE: callback_module(callbacks)}
+    return {CALLBACK_MODULE: callback_module(map(raising_as_jax_does, callbacks))}
 
 
 def _build(function: LoweredFunction, options: Options, prior: dict[str, float]) -> Built:

@@ -183,3 +183,36 @@ def test_another_runtime_is_told_what_is_missing():
     vmfb = pyiree.jit(lambda x: jax.pure_callback(lambda v: v, like(x), x)).lower(X).compile().vmfb
     with pytest.raises(ModuleError, match="pyiree_callback"):
         pyiree.program.Program(vmfb).main(X)
+
+
+class _Refused(OSError):
+    def __init__(self, what, code):
+        super().__init__(what)
+        self.code = code
+
+
+class _FromNothing(Exception):
+    def __new__(cls):
+        return super().__new__(cls)
+
+
+@pytest.mark.parametrize("error", [ValueError("no luck"), _Refused("no luck", 7), KeyError("no luck"), _FromNothing()])
+def test_an_error_is_what_was_raised_and_what_jax_raises(error):
+    """`jax.jit` gives a JaxRuntimeError whose text names the class; code written for it must catch ours too."""
+
+    def fail(x):
+        raise error
+
+    def program(x):
+        return jax.pure_callback(fail, jax.ShapeDtypeStruct((), x.dtype), x)
+
+    with pytest.raises(jax.errors.JaxRuntimeError) as theirs:
+        jax.block_until_ready(jax.jit(program)(jnp.float32(1)))
+    with pytest.raises(jax.errors.JaxRuntimeError) as ours:
+        pyiree.jit(program)(jnp.float32(1))
+    assert isinstance(ours.value, type(error)) and ours.value.args == error.args
+    for caught in (ours, theirs):
+        assert type(error).__name__ in str(caught.value)
+        assert all(str(argument) in str(caught.value) for argument in error.args)
+    assert getattr(ours.value, "code", None) == getattr(error, "code", None)
+    assert ours.value.__cause__ is error
