@@ -214,10 +214,12 @@ class LaneScope:
 
     def copy(self, lanes: int | None = None, mask: Value | None = None) -> LaneScope:
         other = LaneScope(self.builder, lanes or self.lanes, mask)
-        other.ranges = self.ranges
-        other._syms = dict(self._syms)
-        other._groups = list(self._groups)
+        other.take(self)
         return other
+
+    def take(self, other: LaneScope) -> None:
+        """Binds everything to what it is in another scope."""
+        self.ranges, self._syms, self._groups = other.ranges, dict(other._syms), list(other._groups)
 
     def within(self, syms: Sequence[Sym], part: Bounds) -> LaneScope:
         """This scope in a part of the extent of a sym; a group has no parts."""

@@ -25,6 +25,7 @@ from pyiree.compiler.ir.types import FloatType, IntegerType
 PLAIN, BITS, NUMBERS = "plain", "bits", "numbers"
 
 _KEY_WIDTHS = (16, 32, 64)
+_NARROW = 16
 
 #: Rows of so many bytes are sorted in the local memory of a workgroup, which has room for them twice.
 LOCAL_ROW_BYTES = 48 << 10
@@ -65,6 +66,21 @@ class SortOrder:
     def is_signed(self) -> bool:
         """Whether the numbers are compared as signed ones."""
         return self.predicate in ("slt", "sgt")
+
+
+def place_bits(order: SortOrder, tensors: int, extent: int) -> int | None:
+    """How many bits below its number tell the place of an element among `extent`, where rows are sorted by both in one
+    number: 0 where elements can be told from their numbers and need no place, None where rows are sorted otherwise."""
+    if tensors == 1 and order.has_element_keys:
+        return 0
+    if order.bits == _NARROW and extent <= 1 << _NARROW:
+        return _NARROW
+    return 2 * _NARROW if order.bits in (_NARROW, 2 * _NARROW) else None
+
+
+def code_bits(order: SortOrder, places: int) -> int:
+    """The width of a number with `places` bits for the place of an element."""
+    return 2 * max(order.bits, places) if places else order.bits
 
 
 def sort_order(body: Block) -> SortOrder | None:

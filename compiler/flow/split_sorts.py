@@ -2,75 +2,112 @@
 
 Before: %1 = iree_linalg_ext.sort dimension(0) outs(%0 : tensor<2097152xf32>)
 After:  %1 = tensor.pad %0 … : tensor<2097152xf32> to tensor<4194304xf32>
-        %2 = iree_linalg_ext.sort … outs(%1) {pyiree.sort_runs = [2097152, 2097152, 0, 524288]}
-        %3 = iree_linalg_ext.sort … outs(part of %2) {pyiree.sort_runs = [2097152, 2097152, 524288, 1048576]}
-        %4:2 = iree_linalg_ext.sort … outs(part of %3, %0) {pyiree.sort_runs = [2097152, 2097152, 1048576, 2097152]}
+        %2 = iree_linalg_ext.sort … outs(%1) {pyiree.sort_runs = [2097152, 2097152, 0, 524288, 0]}
+        %3 = iree_linalg_ext.sort … outs(part of %2) {pyiree.sort_runs = [2097152, 2097152, 524288, 1048576, 0]}
+        %4:2 = iree_linalg_ext.sort … outs(%0, part of %3) {pyiree.sort_runs = [2097152, 2097152, 1048576, 2097152, 0]}
 
 Each step sorts, so the program means the same to everybody; what is left of a step's work follows from the attribute
-(`dialects/sort_runs`). The first step has twice the room, to move keys back and forth in. The last one takes the
-elements along, so that equal ones that are not the same can be put into their order.
+(`dialects/sort_runs`). The first step has twice the room, to move codes back and forth in. The last one is the sort as
+it was, with what the others made beside the tensors.
 """
 
 from __future__ import annotations
 
 from pyiree.compiler.dialects.arith import ConstantOp
 from pyiree.compiler.dialects.iree_linalg_ext import SortOp
-from pyiree.compiler.dialects.sort_orders import LOCAL_ROW_BYTES, NUMBERS, PLAIN, SortOrder, sort_order
-from pyiree.compiler.dialects.sort_runs import ATTRIBUTE, RUN_MULTIPLE, SortRuns
+from pyiree.compiler.dialects.sort_orders import (
+    LOCAL_ROW_BYTES,
+    NUMBERS,
+    PLAIN,
+    SortOrder,
+    code_bits,
+    place_bits,
+    sort_order,
+)
+from pyiree.compiler.dialects.sort_runs import ATTRIBUTE, RUN_MULTIPLE, SortRuns, sort_runs
 from pyiree.compiler.flow.static_tensors import padded_dim, part_of_dim
 from pyiree.compiler.ir.attributes import FloatAttr, IntegerAttr
 from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import Block, Operation, Region, Value
 from pyiree.compiler.ir.passes import PassContext, register_pass
+from pyiree.compiler.ir.types import ComplexType
 
-#: The least elements of a row for each number of runs.
+#: The number of runs for rows of at least so many elements.
 _RUNS = ((1 << 16, 4), (0, 2))
 
 
 @register_pass("pyiree-flow-split-sorts", on=("util.func", "util.initializer"))
 def split_sorts(func: Operation, context: PassContext) -> None:
-    """Splits the sorts of rows that do not fit a workgroup's memory, where elements can be told from their keys."""
+    """Splits the sorts of rows whose codes do not fit a workgroup's memory."""
     for op in list(func.walk_type(SortOp)):
+        shape = op.outputs[0].type.shape  # type: ignore[attr-defined]
         order = sort_order(op.region.entry)
-        if order is not None and _is_split(op, order):
-            _split(op, order)
+        if order is None or order.kind is None or sort_runs(op) is not None or None in shape:
+            continue
+        if any(isinstance(value.type.element_type, ComplexType) for value in op.outputs):  # type: ignore[attr-defined]
+            continue
+        bits = place_bits(order, len(op.outputs), shape[op.dimension])
+        if bits is None or op.dimension != len(shape) - 1:
+            continue
+        if shape[op.dimension] * code_bits(order, bits) > LOCAL_ROW_BYTES * 8:
+            _split(op, order, bits)
 
 
-def _is_split(op: SortOp, order: SortOrder) -> bool:
-    shape = op.outputs[0].type.shape  # type: ignore[attr-defined]
-    if len(op.outputs) != 1 or ATTRIBUTE in op.attributes or None in shape or op.dimension != len(shape) - 1:
-        return False
-    return order.has_element_keys and shape[-1] * order.bits > LOCAL_ROW_BYTES * 8
-
-
-def _split(op: SortOp, order: SortOrder) -> None:
+def _split(op: SortOp, order: SortOrder, bits: int) -> None:
     b = Builder.before(op, op.location)
-    (source,), dim = op.outputs, op.dimension
+    source, dim = op.outputs[order.number], op.dimension
     extent = source.type.shape[dim]  # type: ignore[attr-defined]
     count = next(number for least, number in _RUNS if extent >= least)
     run = -(-extent // (count * RUN_MULTIPLE)) * RUN_MULTIPLE
     padded = count * run
+    # In elements, which may be smaller than codes.
+    room = padded * code_bits(order, bits) // order.bits
     last = b.insert(ConstantOp(_last_element(order))).result
-    keys = _step(op, b, [padded_dim(b, source, dim, 2 * padded, last)], SortRuns(extent, padded, 0, run))
+    codes = _step(op, order, b, padded_dim(b, source, dim, 2 * room, last), SortRuns(extent, padded, 0, run, bits))
     while 2 * run < padded:
-        keys = _step(op, b, [part_of_dim(b, keys, dim, 0, padded)], SortRuns(extent, padded, run, 2 * run))
+        part = part_of_dim(b, codes, dim, 0, room)
+        codes = _step(op, order, b, part, SortRuns(extent, padded, run, 2 * run, bits))
         run *= 2
-    result = _step(op, b, [part_of_dim(b, keys, dim, 0, extent), source], SortRuns(extent, padded, run, padded))
-    op.results[0].replace_all_uses_with(result)
-    op.erase()
+    _add_codes(op, part_of_dim(b, codes, dim, 0, extent), SortRuns(extent, padded, run, padded, bits))
 
 
-def _step(op: SortOp, b: Builder, values: list[Value], runs: SortRuns) -> Value:
-    """Sorts the first of some tensors, and the others with it."""
-    body = op.region.entry
-    block = Block([t for value in values for t in [value.type.element_type] * 2])  # type: ignore[attr-defined]
-    mapping: dict[Value, Value] = dict(zip(body.arguments, block.arguments))
+def _step(op: SortOp, order: SortOrder, b: Builder, value: Value, runs: SortRuns) -> Value:
+    """Sorts one tensor in the order of the sort."""
+    block = Block([value.type.element_type] * 2)  # type: ignore[attr-defined]
+    sides = op.region.entry.arguments[2 * order.number : 2 * order.number + 2]
+    mapping: dict[Value, Value] = dict(zip(sides, block.arguments))
     inner = Builder.at_end(block, op.location)
-    for made in body.ops:
+    for made in _needed(op.region.entry):
         inner.insert(made.clone(mapping))
-    step = SortOp([], values, op.dimension, Region(block), result_types=[v.type for v in values], location=op.location)
+    step = SortOp([], [value], op.dimension, Region(block), result_types=[value.type], location=op.location)
     step.attributes[ATTRIBUTE] = runs.attribute
     return b.insert(step).results[0]
+
+
+def _needed(block: Block) -> list[Operation]:
+    """The ops that what is yielded follows from, in order."""
+    needed = {block.last_op}
+    for op in block.reversed_ops:
+        if op in needed:
+            needed.update(v.defining_op for v in op.operands if v.defining_op is not None)
+    return [op for op in block.ops if op in needed]
+
+
+def _add_codes(op: SortOp, codes: Value, runs: SortRuns) -> None:
+    """Has codes that are merged already come with the tensors of a sort."""
+    b = Builder.before(op, op.location)
+    values = [*op.outputs, codes]
+    block = Block([t for value in values for t in [value.type.element_type] * 2])  # type: ignore[attr-defined]
+    mapping: dict[Value, Value] = dict(zip(op.region.entry.arguments, block.arguments))
+    inner = Builder.at_end(block, op.location)
+    for made in op.region.entry.ops:
+        inner.insert(made.clone(mapping))
+    last = SortOp([], values, op.dimension, Region(block), result_types=[v.type for v in values], location=op.location)
+    last.attributes[ATTRIBUTE] = runs.attribute
+    b.insert(last)
+    for old, new in zip(op.results, last.results):
+        old.replace_all_uses_with(new)
+    op.erase()
 
 
 def _last_element(order: SortOrder) -> IntegerAttr | FloatAttr:

@@ -9,13 +9,11 @@ it does not fit, its blocks are merged one by one, the last first.
 
 from __future__ import annotations
 
-from ...dialects.sort_orders import LOCAL_ROW_BYTES, sort_order
-from ...dialects.sort_runs import sort_runs
+from ...dialects.sort_orders import sort_order
 from ...ir.core import Operation
 from ...ir.diagnostics import CompileError
 from .. import configure
 from ..complex_values import all_parts, elements_of_parts, is_complex, part_count, part_element
-from ..configure import Band
 from ..dispatch import DispatchGraph, KernelContext
 from ..evaluate import Evaluator
 from ..indexing import Dim, Lanes, LaneScope, Sym, of
@@ -25,10 +23,8 @@ from ..plan import Plan, count_factors
 from ..stores import ResultStore, result_stores
 from ..survey import survey
 from ..target import Target
-from .key_sort import KeySort
+from .code_sort import code_plan
 from .radix_sort import Destination, LocalPlace, RadixKey, RadixSort
-from .sort_keys import ElementKey, element_key
-from .sort_steps import SortStep, workgroups_of
 
 SORT = "iree_linalg_ext.sort"
 _ASIDE_BYTES = 96 << 10
@@ -44,13 +40,12 @@ def build(graph: DispatchGraph, target: Target) -> Plan:
 class _SourceRow:
     """The elements that are to be sorted."""
 
-    def __init__(self, kernel: _SortKernel, skipped: int = 0):
-        self._kernel, self._skipped = kernel, skipped
+    def __init__(self, kernel: _SortKernel):
+        self._kernel = kernel
 
     def load(self, scope: LaneScope, number: int, position: Dim, lanes: int, first: int) -> Value:
         inner = self._kernel.lanes_at(scope, position, lanes, first)
-        value = self._kernel.op.outputs[self._skipped + number]
-        return Evaluator(self._kernel.context, inner).value_at(value, self._kernel.point)
+        return Evaluator(self._kernel.context, inner).value_at(self._kernel.op.outputs[number], self._kernel.point)
 
 
 class _StoredRow:
@@ -58,11 +53,6 @@ class _StoredRow:
 
     def __init__(self, kernel: _SortKernel, stores: list[ResultStore]):
         self._kernel, self._stores = kernel, stores
-
-    def store_lanes(self, scope: LaneScope, position: Value, values: Value, mask: Value | None) -> None:
-        """Stores neighbours from a position on, those that the mask has."""
-        inner = self._kernel.lanes_at(scope, position, values.lanes, 0, mask)
-        self._stores[0].store(inner, self._kernel.point, values)
 
     def load(self, scope: LaneScope, number: int, position: Dim, lanes: int, first: int) -> Value:
         inner = self._kernel.lanes_at(scope, position, lanes, first)
@@ -90,7 +80,6 @@ class _SortKernel:
         if len(self.stores) != len(self.op.results):
             raise CompileError(f"dispatch {graph.name} does not store every result of its sort", self.op.location)
         self.body = self.op.region.blocks[0]
-        self.runs = sort_runs(self.op)
         self.types = [value.type for value in self.op.outputs]
         shape = self.context.shape(self.op.outputs[0])
         self.domain = [Sym(f"d{d}", extent) for d, extent in enumerate(shape)]
@@ -105,9 +94,10 @@ class _SortKernel:
         found = survey(self.context, self.domain, self._copy)
         bands = configure.bands_of(self.rows, found, builder)
         extent = self.along.extent if self.along.extent.__class__ is int else 256
-        alone = self._element_key()
-        if alone is not None:
-            return self._by_keys(alone, bands)
+        stores = [self.stores[number] for number in range(len(self.types))]
+        plan = code_plan(self.context, self.target, self.op, stores, self.domain, bands)
+        if plan is not None:
+            return plan
         key = self._radix_key()
         steps = max(1, extent.bit_length()) if key is None else key.passes
         nanoseconds = (2.0 + found.cost) * extent * steps
@@ -118,42 +108,6 @@ class _SortKernel:
             loop_nest(LaneScope(builder, 1), bands, ranges, self._row)
         else:
             self._by_digits(key, bands, ranges)
-        return Plan(builder.finish(), count_factors(self.context, [b.extent for b in bands], tiles.sizes) or [1])
-
-    def _element_key(self) -> ElementKey | None:
-        """The keys to sort by alone, if they are all that there is to move."""
-        if self.along.extent.__class__ is not int:
-            return None
-        key = element_key(sort_order(self.body))
-        if key is None or self.runs is not None:
-            return key
-        fits = self.along.extent * key.bits // 8 <= LOCAL_ROW_BYTES
-        return key if fits and len(self.types) == 1 else None
-
-    def _by_keys(self, key: ElementKey, bands) -> Plan:
-        builder, extent = self.builder, self.along.extent
-        runs, parts = self.runs, 1
-        if runs is not None:
-            extent, parts = runs.extent, workgroups_of(runs)
-        part = Sym("part", parts)
-        nanoseconds = 0.2 * extent * extent.bit_length() / parts
-        bands = [*bands, Band((part,), parts)] if parts > 1 else bands
-        tiles = configure.tile_bands(bands, nanoseconds, [1] * len(bands))
-        ranges = tile_ranges(builder, bands, tiles)
-        keys = KeySort(self.context, self.target, key, extent)
-        source, result = _SourceRow(self), _StoredRow(self, [self.stores[0]])
-        if runs is None:
-            memory, _ = keys.local_memory()
-            loop_nest(LaneScope(builder, 1), bands, ranges, lambda scope: keys.row(scope, source, result, memory))
-        else:
-            # The elements themselves come with the last step.
-            source = _SourceRow(self, len(self.types) - 1)
-            step = SortStep(
-                keys, runs, self.point, self.along, self.op.outputs[0], self.stores[0], source, result
-            )
-            loop_nest(
-                LaneScope(builder, 1), bands, ranges, lambda scope: step.part(scope, scope.lanes_of((part,)).base)
-            )
         return Plan(builder.finish(), count_factors(self.context, [b.extent for b in bands], tiles.sizes) or [1])
 
     def _radix_key(self) -> RadixKey | None:
@@ -199,11 +153,9 @@ class _SortKernel:
 
     # -- elements of the current row
 
-    def lanes_at(
-        self, scope: LaneScope, position: Dim, lanes: int, first: int, mask: Value | None = None
-    ) -> LaneScope:
+    def lanes_at(self, scope: LaneScope, position: Dim, lanes: int, first: int) -> LaneScope:
         """Positions of the row from `position` + `first` on."""
-        inner = scope.copy(lanes, mask)
+        inner = scope.copy(lanes)
         inner.bind(self.along, Lanes(position, first if lanes == 1 else tuple(range(first, first + lanes))))
         return inner
 

@@ -14,6 +14,13 @@ from ..loops import KernelBuilder, Value, vector
 _MANTISSA_BITS = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}
 
 
+def rising_number(builder: KernelBuilder, order: SortOrder, number: Value) -> Value:
+    """The numbers that an order is about as signed ones, of which the least comes first; this is its own inverse."""
+    flip = 0 if order.is_signed else 1 << (order.bits - 1)
+    flip ^= (1 << order.bits) - 1 if order.falls else 0
+    return builder.op("arith.xori", (number, builder.const(flip, number.type)), number.type) if flip else number
+
+
 class ElementKey:
     """Keys in the signed integers of the elements' width."""
 
@@ -36,22 +43,33 @@ class ElementKey:
     def encode(self, builder: KernelBuilder, element: Value) -> Value:
         """The keys of elements."""
         type = element.type.with_elem(self.elem)
-        bits = element
         if self.order.kind == PLAIN:
-            flip = 0 if self.order.is_signed else 1 << (self.bits - 1)
-            flip ^= (1 << self.bits) - 1 if self.order.falls else 0
-            return builder.op("arith.xori", (bits, builder.const(flip, type)), type) if flip else bits
-        if element.type is not type:
-            bits = builder.op("arith.bitcast", (element,), type)
+            return rising_number(builder, self.order, element)
+        bits = element if element.type is type else builder.op("arith.bitcast", (element,), type)
         return self._turn(builder, self._turned_over(builder, bits), False)
 
     def decode(self, builder: KernelBuilder, key: Value, elem: str) -> Value:
         """The elements that have these keys."""
-        type = key.type
         if self.order.kind == PLAIN:
-            return self.encode(builder, key)
-        bits = self._turned_over(builder, self._turn(builder, key, True))
-        return bits if type.elem == elem else builder.op("arith.bitcast", (bits,), type.with_elem(elem))
+            return rising_number(builder, self.order, key)
+        return self._of_bits(builder, self._turn(builder, key, True), elem)
+
+    def decode_number(self, builder: KernelBuilder, number: Value, elem: str) -> Value:
+        """Elements with these rising numbers, one of each class."""
+        plain = rising_number(builder, self.order, number)
+        return plain if self.order.kind == PLAIN else self._of_bits(builder, plain, elem)
+
+    def is_one_of_many(self, builder: KernelBuilder, number: Value) -> Value:
+        """In each lane whether different elements have that rising number: zeros and NaNs."""
+        bits = rising_number(builder, self.order, number)
+        mask = bits.type.with_elem("i1")
+        zero = builder.op("arith.cmpi", (bits, builder.const(0, bits.type)), mask, "eq")
+        infinity = builder.const(self.last - self._shift, bits.type)
+        return builder.op("arith.ori", (zero, builder.op("arith.cmpi", (bits, infinity), mask, "sgt")), mask)
+
+    def _of_bits(self, builder: KernelBuilder, turned: Value, elem: str) -> Value:
+        bits = self._turned_over(builder, turned)
+        return bits if bits.type.elem == elem else builder.op("arith.bitcast", (bits,), bits.type.with_elem(elem))
 
     def _turned_over(self, builder: KernelBuilder, bits: Value) -> Value:
         """All bits but the sign turned over where that is set; this is its own inverse."""
@@ -68,8 +86,3 @@ class ElementKey:
             return builder.op("arith.subi", (builder.const(self._shift - 1, type), key), type)
         shift = builder.const(self._shift, type)
         return builder.op("arith.addi" if back else "arith.subi", (key, shift), type) if self._shift else key
-
-
-def element_key(order: SortOrder | None) -> ElementKey | None:
-    """The keys of an order of elements themselves, or None where there are none."""
-    return ElementKey(order) if order is not None and order.has_element_keys else None

@@ -1,7 +1,7 @@
 """One step of a sort in runs (`dialects/sort_runs`).
 
-Enters: a sort with the attribute of a step. Leaves: what a workgroup does of it: it makes one run of keys, or merges
-its part of a pair of runs, into longer runs of keys or into elements of the result.
+Enters: a sort with the attribute of a step. Leaves: what a workgroup does of it: it makes one run of codes, or merges
+its part of a pair of runs, into longer runs of codes or into the results.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from ...dialects.sort_runs import SortRuns
 from ...ir.core import Value as TensorValue
 from ..dispatch import KernelContext
 from ..evaluate import Evaluator
-from ..indexing import Dim, Index, Lanes, LaneScope, Sym
+from ..indexing import Dim, Index, Lanes, LaneScope
 from ..loops import Buffer, Value
 from ..stores import ResultStore
-from .key_sort import KeySort, ResultRow, Row
+from .key_sort import KeySort
 from .merge_sort import RunSorter
 
 #: Workgroups that merge a pair of runs.
@@ -26,59 +26,52 @@ def workgroups_of(runs: SortRuns) -> int:
 
 
 class SortStep:
-    """The loops of a step. `place` is a point of the tensors with `along` for the dim that is sorted."""
+    """The loops of a step. Codes are read from the memory of `input` and made in that of `made`."""
 
-    def __init__(
-        self, keys: KeySort, runs: SortRuns, place: tuple[Index, ...], along: Sym, input: TensorValue,
-        store: ResultStore, elements: Row, result: ResultRow,
-    ):  # fmt: skip
+    def __init__(self, keys: KeySort, runs: SortRuns, input: TensorValue, made: ResultStore | None):
         self.keys, self.runs, self.builder = keys, runs, keys.builder
-        self._place, self._along = place, along
-        self._elements, self._result = elements, result
-        self._context, self._input, self._store = keys.context, input, store
-        self._made: Buffer | None = None
-        if runs.make < runs.padded or not runs.have:
-            self._made = self._view(store.buffer, True)
+        self._tensors, self._input, self._made = keys.tensors, input, made
+        self._target = None if made is None else self._codes_in(made.buffer, True)
 
     def part(self, scope: LaneScope, number: Dim) -> None:
         """The work of one workgroup on a row."""
-        scope = scope.copy()
-        scope.bind(self._along, Lanes(0))
+        scope, along = scope.copy(), self._tensors.along
+        scope.bind(along, Lanes(0))
         runs, number = self.runs, self.builder.index(number)
         if runs.have:
             self._merge(scope, number)
         else:
-            base = self._address(scope, self._store.address(self._place))
-            there = scope.within((self._along,), (0, runs.extent - 1))
+            base = self._address(scope, self._made.address(self._tensors.point))
+            there = scope.within((along,), (0, runs.extent - 1))
             other = self.builder.add(base, runs.padded)
-            self.keys.make_run(there, self._elements, self._made, base, other, number, runs.make)
+            self.keys.make_run(there, self._target, base, other, number, runs.make)
 
     def _merge(self, scope: LaneScope, number: Value) -> None:
         builder, runs, keys = self.builder, self.runs, self.keys
-        buffer, index = read_place(self._context, scope, self._input, self._place)
-        memory, base = self._view(buffer, False), self._address(scope, index)
-        sorter = RunSorter(builder, keys.shape, keys.key.bits, memory, self._made)
+        buffer, index = place_in_memory(self._tensors.context, scope, self._input, self._tensors.point)
+        memory, base = self._codes_in(buffer, False), self._address(scope, index)
+        sorter = RunSorter(builder, keys.shape, keys.code.bits, memory, self._target)
         size = runs.make // _PARTS
         pair = builder.div(number, _PARTS)
         first, start = builder.mul(pair, runs.make), builder.mul(builder.rem(number, _PARTS), size)
         place, stop = builder.add(base, first), builder.add(start, size)
         if self._made is None:
-            keys.merge_into(
-                sorter, scope, self._elements, self._result, place, runs.have, runs.make, start, stop
-            )
+            keys.merge_into(sorter, scope, place, runs.have, runs.make, start, stop)
             return
-        target = builder.add(self._address(scope, self._store.address(self._place)), first)
+        target = builder.add(self._address(scope, self._made.address(self._tensors.point)), first)
         store = sorter.run_store(target, runs.make, builder.rem(pair, 2))
         sorter.merge_pair(place, runs.have, runs.make, runs.have.bit_length(), start, stop, store)
 
     def _address(self, scope: LaneScope, index: Index) -> Dim:
+        """The place of a code in memory; a row of elements has room for whole codes."""
         where = scope.resolve(index)
-        return self.builder.add(where.base, where.offset)
+        ratio = self.keys.code.bits // self._tensors.element_bits
+        return self.builder.div(self.builder.add(where.base, where.offset), ratio)
 
-    def _view(self, buffer: Buffer, writable: bool) -> Buffer:
-        """The memory of a tensor as keys."""
-        name = f"{buffer.name}_keys"
-        return self.builder.binding(name, self.keys.key.elem, buffer.number, buffer.byte_offset, writable)
+    def _codes_in(self, buffer: Buffer, writable: bool) -> Buffer:
+        """The memory of a tensor as codes."""
+        name, elem = f"{buffer.name}_codes", self.keys.code.type.elem
+        return self.builder.binding(name, elem, buffer.number, buffer.byte_offset, writable)
 
 
 class _Probe(LaneScope):
@@ -90,13 +83,13 @@ class _Probe(LaneScope):
         self.found.append((buffer, index))
 
 
-def read_place(
-    context: KernelContext, scope: LaneScope, value: TensorValue, place: tuple[Index, ...]
+def place_in_memory(
+    context: KernelContext, scope: LaneScope, value: TensorValue, point: tuple[Index, ...]
 ) -> tuple[Buffer, Index]:
-    """Where a tensor that is only read lies in memory."""
+    """Where an element of a tensor that is only read lies."""
     probe = _Probe(scope.builder, 1)
     probe.found = []
-    probe._syms, probe._groups = dict(scope._syms), list(scope._groups)
-    Evaluator(context, probe).value_at(value, place)
+    probe.take(scope)
+    Evaluator(context, probe).value_at(value, point)
     ((buffer, index),) = probe.found
     return buffer, index
