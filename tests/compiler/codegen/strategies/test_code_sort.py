@@ -1,11 +1,11 @@
-"""Sorts of one tensor by keys that elements can be told from, against NumPy's stable sort, to the last bit."""
+"""Sorts by numbers that elements can be told from, alone or with their places, against NumPy's stable sort, to the
+last bit."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-LENGTHS = [2, 17, 257, 1000]
 FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 TURNED = """%b{s} = arith.bitcast %{v} : {f} to {i}
 %m{s} = arith.constant {most} : {i}
@@ -24,13 +24,20 @@ NUMBER = """%f{s} = arith.constant 0.0 : {f}
 NANS = {"f16": "0x7E00", "f32": "0x7FC00000", "f64": "0x7FF8000000000000"}
 
 
-def sort(texts, shape, dim, element, body):
-    type = texts.tensor(shape, element)
+def sort(texts, shape, dim, element, body, others=()):
+    """Sorts a tensor, and `others` with it."""
+    elements = [element, *others]
+    types = [texts.tensor(shape, e) for e in elements]
+    arguments = ", ".join(f"%l{k}: {e}, %r{k}: {e}" for k, e in enumerate(elements))
+    names = ", ".join(f"%in{k}" for k in range(len(elements)))
     text = (
-        f"%out0 = iree_linalg_ext.sort dimension({dim}) outs(%in0 : {type}) {{\n^bb0(%l0: {element}, %r0: {element}):\n"
-        f"{body}\niree_linalg_ext.yield %s : i1\n}} -> {type}"
+        f"%v:{len(types)} = iree_linalg_ext.sort dimension({dim}) outs({names} : {', '.join(types)}) {{\n"
+        f"^bb0({arguments}):\n{body}\niree_linalg_ext.yield %s : i1\n}} -> {', '.join(types)}"
     )
-    return texts.dispatch([type], [type], text)
+    text = texts.dispatch(types, types, text)
+    for k in range(len(elements)):
+        text = text.replace(f"%out{k},", f"%v#{k},")
+    return text
 
 
 def float_order(element, predicate, numbers):
@@ -68,17 +75,23 @@ def special_floats(rng, shape, dtype):
     return x
 
 
-@pytest.mark.parametrize("length", LENGTHS)
+def stable_order(x, dim, falls):
+    """The order of floats in which zeros are equal, and NaNs are and come last, or first where it falls."""
+    is_nan = np.isnan(x)
+    with np.errstate(invalid="ignore"):
+        number = np.where(is_nan, 0, x.astype(np.float64))
+    return np.lexsort((-number, ~is_nan), dim) if falls else np.lexsort((number, is_nan), dim)
+
+
+@pytest.mark.parametrize("shape", [(3, 17), (2, 1000), (45, 24)], ids=str)
 @pytest.mark.parametrize("element", FLOATS)
 @pytest.mark.parametrize("falls", [False, True])
-def test_numbers(texts, run_dispatch, runnable_target, element, length, falls):
-    x = special_floats(np.random.default_rng(length), (3, length), FLOATS[element])
-    text = sort(texts, x.shape, 1, element, float_order(element, "sgt" if falls else "slt", True))
-    (result,) = run_dispatch(text, [x], [(x.shape, x.dtype)], runnable_target.cpu)
-    with np.errstate(invalid="ignore"):
-        rank = np.where(np.isnan(x), np.inf, x.astype(np.float64))
-    order = np.lexsort((np.isnan(x), rank)) if not falls else np.lexsort((~np.isnan(x), -rank))
-    np.testing.assert_array_equal(bits_of(result), np.take_along_axis(bits_of(x), order, 1))
+def test_numbers(texts, run_dispatch, runnable_target, element, shape, falls):
+    x = special_floats(np.random.default_rng(9), shape, FLOATS[element])
+    text = sort(texts, shape, len(shape) - 1, element, float_order(element, "sgt" if falls else "slt", True))
+    (result,) = run_dispatch(text, [x], [(shape, x.dtype)], runnable_target.cpu)
+    order = stable_order(x, -1, falls)
+    np.testing.assert_array_equal(bits_of(result), np.take_along_axis(bits_of(x), order, -1))
 
 
 @pytest.mark.parametrize("element", FLOATS)
@@ -105,7 +118,55 @@ def test_integers(texts, run_dispatch, runnable_target, dtype, falls):
     np.testing.assert_array_equal(result, expected[:, ::-1] if falls else expected)
 
 
-@pytest.mark.parametrize("shape, dim", [((40, 3), 0), ((3, 70, 5), 1), ((6, 1, 33), 2), ((1000, 2), 0)], ids=str)
+PAIRED = [((300,), 0, "f16", True), ((5000,), 0, "f32", True), ((20, 9), 1, "f32", False), ((33, 70), 0, "f16", False)]
+
+
+@pytest.mark.parametrize("shape, dim, element, falls", PAIRED, ids=str)
+def test_floats_with_others(texts, run_dispatch, runnable_target, element, shape, dim, falls):
+    x = special_floats(np.random.default_rng(6), shape, FLOATS[element])
+    places = np.arange(x.size, dtype=np.int64).reshape(shape)
+    y = places[..., ::-1].astype(np.float32)
+    body = float_order(element, "sgt" if falls else "slt", True)
+    text = sort(texts, shape, dim, element, body, ["i64", "f32"])
+    outputs = [(shape, x.dtype), (shape, np.int64), (shape, np.float32)]
+    results = run_dispatch(text, [x, places, y], outputs, runnable_target.cpu)
+    order = stable_order(x, dim, falls)
+    for result, values in zip(results, (x, places, y), strict=True):
+        np.testing.assert_array_equal(bits_of(result), np.take_along_axis(bits_of(values), order, dim))
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.uint16, np.int32, np.uint32])
+@pytest.mark.parametrize("falls", [False, True])
+@pytest.mark.parametrize("shape", [(900,), (40, 77)], ids=str)
+def test_integers_with_others(texts, run_dispatch, dtype, shape, falls):
+    info = np.iinfo(dtype)
+    x = np.random.default_rng(7).integers(info.min, info.max, shape, dtype, endpoint=True)
+    x[..., ::3] = x[..., :1]
+    places = np.broadcast_to(np.arange(shape[-1], dtype=np.int16), shape)
+    element = f"i{info.bits}"
+    predicate = ("u" if info.min == 0 else "s") + ("gt" if falls else "lt")
+    body = f"%s = arith.cmpi {predicate}, %l0, %r0 : {element}"
+    text = sort(texts, shape, len(shape) - 1, element, body, ["i16"])
+    values, order = run_dispatch(text, [x, places], [(shape, dtype), (shape, np.int16)])
+    number = -x.astype(np.int64) if falls else x
+    expected = np.argsort(number, -1, kind="stable")
+    np.testing.assert_array_equal(order, expected)
+    np.testing.assert_array_equal(values, np.take_along_axis(x, expected, -1))
+
+
+def test_a_number_that_elements_are_not_told_from(texts, run_dispatch):
+    """Sorted by what is left of a division: the elements are read from where they came from."""
+    x = np.random.default_rng(8).integers(0, 10000, 2000).astype(np.int32)
+    body = "".join(f"%c{s} = arith.constant 7 : i32\n%k{s} = arith.remui %{s}0, %c{s} : i32\n" for s in "lr")
+    text = sort(texts, x.shape, 0, "i32", body + "%s = arith.cmpi ult, %kl, %kr : i32")
+    (result,) = run_dispatch(text, [x], [(x.shape, np.int32)])
+    np.testing.assert_array_equal(result, x[np.argsort(x % 7, kind="stable")])
+
+
+DIMS = [((40, 3), 0), ((3, 70, 5), 1), ((6, 1, 33), 2), ((19, 7), 1), ((50, 256), 1), ((70, 37), 0)]
+
+
+@pytest.mark.parametrize("shape, dim", DIMS, ids=str)
 def test_any_dim(texts, run_dispatch, runnable_target, shape, dim):
     x = np.random.default_rng(2).integers(-99, 99, shape).astype(np.int32)
     text = sort(texts, shape, dim, "i32", "%s = arith.cmpi slt, %l0, %r0 : i32")
