@@ -50,6 +50,7 @@ def call_key(leaves: list[Any], tree: Any, context: Any, statics: Any = ()) -> t
             array = from_foreign(leaf)
             if array is None:
                 add(kind)
+                add(getattr(leaf, "dtype", None))  # jax has numbers with one
             else:
                 leaves[n] = array
                 add(array.aval if type(array) is ArrayImpl else (array.shape, array.dtype))

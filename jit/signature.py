@@ -124,6 +124,10 @@ def leaf_type(leaf: Any) -> jax.ShapeDtypeStruct | None:
         dtype = jax.dtypes.canonicalize_dtype(_SCALAR_DTYPES[kind])
         return jax.ShapeDtypeStruct((), dtype, weak_type=kind is not bool)
     shape, dtype = getattr(leaf, "shape", None), getattr(leaf, "dtype", None)
+    if shape is None and isinstance(leaf, (int, float, complex)):  # an IntEnum, say, or jax's numbers that have a dtype
+        base = next(base for base in kind.__mro__ if base in _SCALAR_DTYPES)
+        dtype = dtype or jax.dtypes.canonicalize_dtype(_SCALAR_DTYPES[base])
+        return jax.ShapeDtypeStruct((), dtype, weak_type=True)
     if isinstance(dtype, np.dtype) and dtype.kind not in "OSUMm" and not _is_structured(dtype):
         dtype = jax.dtypes.canonicalize_dtype(dtype if dtype.isnative else dtype.newbyteorder("="))
     elif not isinstance(dtype, ExtendedDType):

@@ -1,9 +1,12 @@
 """Static arguments apart, names of leaves, and the difference of two signatures in words."""
 
+import enum
+
 import jax
 import numpy as np
 import pyiree
 import pytest
+from jax._src.literals import TypedFloat, TypedInt
 from pyiree.jax_internals import jit_arguments
 from pyiree.signature import ArgumentSplitter, explain_miss, leaf_type, signature_of
 
@@ -132,3 +135,31 @@ def test_the_nearest_signature_is_compared():
     known = [signature(X[0], X[0]), signature(X, X[0]), signature(X[0], X[0], X)]
     assert explain_miss(signature(X, X), known, names) == "b: float32[3] -> float32[2,3]"
     assert explain_miss(signature(X, X), [], names) == "first call"
+
+
+class Level(enum.IntEnum):
+    LOW = 3
+
+
+class Metres(float):
+    pass
+
+
+NUMBERS = [Level.LOW, Metres(1.5), TypedFloat(1.5, np.dtype("float32")), TypedInt(2, np.dtype("int32"))]
+
+
+@pytest.mark.parametrize("value", NUMBERS, ids=lambda value: type(value).__name__)
+def test_numbers_of_other_classes_are_numbers(value):
+    """An enum's member, a number with a unit, the numbers with a dtype that jax makes: their type is jax's."""
+    function = pyiree.jit(lambda x: x + 1)
+    for _ in range(3):
+        assert np.array_equal(function(value), jax.jit(lambda x: x + 1)(value))
+    assert leaf_type(value).dtype == jax.typeof(value).dtype and leaf_type(value).weak_type
+
+
+def test_a_number_with_another_dtype_is_another_program():
+    with jax.enable_x64(True):
+        function = pyiree.jit(lambda x: x)
+        for dtype in ("int32", "int64", "int32"):
+            assert function(TypedInt(2, np.dtype(dtype))).dtype == dtype
+        assert function.trace_count == 2
