@@ -21,6 +21,8 @@ import struct
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from .target import MOST_LOCAL_BYTES
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -33,7 +35,6 @@ ELEMENT_BITS = {
     **dict.fromkeys(SMALL_FLOATS, 8),
 }  # fmt: skip
 FLOATS = frozenset({"f16", "bf16", "f32", "f64", *SMALL_FLOATS})
-MAX_LOCAL_BYTES = 128 << 10
 
 
 class Type:
@@ -499,8 +500,8 @@ class KernelBuilder:
     def local(self, name: str, elem: str, count: int) -> Buffer:
         """`count` elements of workgroup local memory, 64-byte aligned."""
         size = -(-count * storage_bytes(elem) // 64) * 64
-        if self.local_bytes + size > MAX_LOCAL_BYTES:
-            raise MemoryError(f"kernel {self.name} wants more than {MAX_LOCAL_BYTES} bytes of local memory")
+        if self.local_bytes + size > MOST_LOCAL_BYTES:
+            raise MemoryError(f"kernel {self.name} wants more than {MOST_LOCAL_BYTES} bytes of local memory")
         buffer = Buffer(name, elem, "local", -1, self.local_bytes, True)
         self.local_bytes += size
         self.buffers.append(buffer)

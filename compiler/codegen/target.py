@@ -64,6 +64,11 @@ _CPUS: dict[str, tuple[str, frozenset[str]]] = {
 }
 
 
+# Workgroup local memory that every worker has, and the most that a kernel may ask for.
+LEAST_LOCAL_BYTES = 128 << 10
+MOST_LOCAL_BYTES = 512 << 10
+
+
 @dataclass(frozen=True)
 class Target:
     """One CPU to compile for. `features` holds LLVM's names of what is present."""
@@ -74,7 +79,7 @@ class Target:
     l1_bytes: int = 32 << 10
     l2_bytes: int = 512 << 10
     l3_bytes: int = 8 << 20
-    cores: int = 1
+    cores: int = 4
     feature_text: str = field(default="", repr=False)
     """What LLVM is told: "+avx2,+fma,…", sorted, so that it can be part of a cache key."""
 
@@ -105,6 +110,11 @@ class Target:
     @property
     def vector_registers(self) -> int:
         return 32 if self.has_avx512 or self.arch == AARCH64 else 16
+
+    @property
+    def local_bytes(self) -> int:
+        """Workgroup local memory that kernels may ask for; IREE's workers have as much as the second-level cache."""
+        return min(max(self.l2_bytes // 4, LEAST_LOCAL_BYTES), MOST_LOCAL_BYTES)
 
     def lanes(self, bits: int) -> int:
         """Elements of `bits` bits in one vector register."""

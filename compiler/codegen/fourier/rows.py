@@ -15,7 +15,8 @@ import numpy as np
 from ...dialects.roots_of_unity import roots
 from ..complex_values import Complex
 from ..indexing import Dim
-from ..loops import MAX_LOCAL_BYTES, KernelBuilder, vector
+from ..loops import KernelBuilder, vector
+from ..target import LEAST_LOCAL_BYTES
 from . import codelets
 from .codelets import Codelets
 from .columns import Columns, chunks, cost_of, radices_of, slots_bytes, start_of
@@ -55,7 +56,7 @@ def row_shape(elem: str, lanes: int, length: int) -> RowShape | None:
         for head in range(2, codelets.LARGEST_PRIME + 1)
         if length % head == 0 and codelets.is_codelet(head) and radices_of(length // head) is not None
     ]
-    return min([s for s in shapes if s.bytes <= MAX_LOCAL_BYTES], key=lambda shape: shape.cost, default=None)
+    return min([s for s in shapes if s.bytes <= LEAST_LOCAL_BYTES], key=lambda shape: shape.cost, default=None)
 
 
 class Rows:

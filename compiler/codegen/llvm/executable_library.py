@@ -44,7 +44,6 @@ from .emit import Module
 from .kernel import MAX_BINDINGS, MAX_CONSTANTS
 from .values import I32, I64, PTR, zero
 
-MAX_LOCAL_MEMORY = 128 << 10
 NAME_PREFIX = "pyiree"
 #: Where the tables begin; hidden in the executable.
 LIBRARY_SYMBOL = "pyiree_executable_library"
@@ -69,7 +68,7 @@ class EntryPoint:
 def library_tables(name: str, entry_points: Sequence[EntryPoint], target: Target) -> ObjectFile:
     """The tables of the library `pyiree.<name>` with the entry points in order of their ordinals."""
     for entry in entry_points:
-        _check(entry)
+        _check(entry, target)
     tables = _Tables()
     header = {"version": LIBRARY_VERSION, "name": tables.string(f"{NAME_PREFIX}.{name}")}
     fields: dict[str, int | _Address] = {
@@ -85,13 +84,13 @@ def library_tables(name: str, entry_points: Sequence[EntryPoint], target: Target
     return tables.finish(f"the tables of {name}", tables.place([(LIBRARY, fields)]), target)
 
 
-def _check(entry: EntryPoint) -> None:
+def _check(entry: EntryPoint, target: Target) -> None:
     if not entry.name:
         raise CompileError(f"entry point {entry.symbol} needs a name")
     for what, value, limit in (
         ("bindings", entry.binding_count, MAX_BINDINGS),
         ("push constants", entry.constant_count, MAX_CONSTANTS),
-        ("bytes of workgroup local memory", entry.local_memory_bytes, MAX_LOCAL_MEMORY),
+        ("bytes of workgroup local memory", entry.local_memory_bytes, target.local_bytes),
     ):
         if value > limit:
             raise CompileError(f"entry point {entry.name} has {value} {what}; at most {limit} are allowed")

@@ -25,13 +25,13 @@ from ..fourier.dense import DenseRows
 from ..fourier.halves import Halves
 from ..fourier.rows import Load, Rows, Store, power_of_two, row_shape
 from ..indexing import Dim, Lanes, LaneScope, Sym, of
-from ..loops import BOOL, ELEMENT_BITS, MAX_LOCAL_BYTES, KernelBuilder, vector
+from ..loops import BOOL, ELEMENT_BITS, KernelBuilder, vector
 from ..nest import Range, loop_nest, tile_ranges
 from ..plan import Plan, count_factors
 from ..stores import ResultStore
 from ..structured import structured
 from ..survey import Survey, survey
-from ..target import Target
+from ..target import LEAST_LOCAL_BYTES, Target
 
 _NANOSECONDS_PER_OP = 0.3
 
@@ -185,7 +185,7 @@ class _FourierKernel:
 
     def _column_lanes(self, band: Band) -> int:
         lanes = power_of_two(min(self.lanes, band.extent))
-        while lanes > 1 and slots_bytes(self.elem, lanes, self.length) > MAX_LOCAL_BYTES:
+        while lanes > 1 and slots_bytes(self.elem, lanes, self.length) > LEAST_LOCAL_BYTES:
             lanes //= 2
         return lanes
 

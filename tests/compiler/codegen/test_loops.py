@@ -91,6 +91,6 @@ def test_carried_types_are_checked():
 
 def test_local_memory_has_a_limit():
     b = KernelBuilder("k")
-    b.local("a", "f32", 30000)
+    b.local("a", "f32", 100000)
     with pytest.raises(MemoryError, match="local memory"):
-        b.local("b", "f32", 30000)
+        b.local("b", "f32", 100000)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ... import configure
 from ...configure import Tiles
-from ...loops import MAX_LOCAL_BYTES, storage_bytes
+from ...loops import storage_bytes
 from ...row_kernel import RowKernel
 from .elements import Elements, Singles, elements_of
 from .shape import MatmulShape
@@ -20,10 +20,12 @@ from .workload import even_part, wanted_nanoseconds
 
 # A vector of products, with its share of everything around it.
 _NANOSECONDS_PER_STEP = 0.3
-# Vectors of columns that a workgroup has at most.
+# Vectors of columns that a workgroup has at most where they are not packed.
 _BLOCK_VECTORS = 8
-# Products that are summed in one go where a factor is packed.
+# Units of products that are summed in one go where a factor is packed: up to so many, or else blocks for which a panel
+# and a strip of rows fit the first-level cache.
 _MOST_DEPTH = 384
+_DEPTH = 256
 _ROWS_TO_CONVERT = 24
 # What one block of columns may take of the second-level cache when it is read in place.
 _SHARE_OF_L2 = 0.45
@@ -34,8 +36,15 @@ _PAGE_BYTES = 4096
 _WAYS = 8
 # Strips of rows that are packed together where they lie side by side.
 _PACKED_STRIPS = 4
-# Rows whose sums a workgroup keeps in local memory, where no result can hold them.
-_KEPT_ROWS = 128
+# What sums that no result can hold may take of local memory.
+_SHARE_OF_SUMS = 0.375
+# Columns of a workgroup from which on rows are packed that need not be.
+_COLUMNS_TO_PACK_ROWS = 192
+# Multiply-adds of vectors that take as long as packing one vector of either factor.
+_STEPS_TO_PACK_COLUMNS = 24
+_STEPS_TO_PACK_ROWS = 16
+# What a workgroup with packed factors takes at most.
+_MOST_NANOSECONDS = 20e6
 # Below this many rows each packed element is used too seldom.
 _ROWS_TO_PACK = 64
 # Ops after the product that are written out for every accumulator; more are done in a loop over the sums.
@@ -87,42 +96,50 @@ def choose_sizes(kernel: RowKernel, shape: MatmulShape, lanes: int) -> TileSizes
     if packs_columns and packs_rows:
         elements = elements_of(kernel, shape, lanes)
     packed_rows = height * (_PACKED_STRIPS if shape.rows_are_transposed(kernel) else 1)
+    splits = packs_columns or packs_rows or bool(shape.outer_products)
+    kept_in_local = not in_result and (in_loop or splits)
 
     nanoseconds = rows * vectors * shape.product_count * _NANOSECONDS_PER_STEP
     wanted = wanted_nanoseconds(kernel, shape, nanoseconds)
     sizes = [0] * len(bands)
-    tile_rows, tile_vectors = rows, vectors
+    depth = products
+    if packs_columns or packs_rows:
+        depth = _depth(products, elements, lanes)
+    local = kernel.target.local_bytes // element
+    kept = int(local * _SHARE_OF_SUMS) if kept_in_local else local
+    most_vectors = vectors
+    if packs_columns:
+        units = math.ceil(depth / elements.unit / lanes) * lanes
+        room = local - (units + 64) * math.ceil(packed_rows / lanes) * lanes - (kept if kept_in_local else 0)
+        most_vectors = room // (units * lanes)
+    elif kept_in_local:
+        most_vectors = _BLOCK_VECTORS
+    most_vectors = max(width, min(math.ceil(vectors / width) * width, most_vectors - most_vectors % width))
     if nanoseconds > wanted * 1.5:
         for k in shape.outer:
             sizes[k] = 1
-        count = math.ceil(vectors / _BLOCK_VECTORS)
-        tile_vectors = math.ceil(math.ceil(vectors / count) / width) * width
-        pieces = round(nanoseconds * tile_vectors / vectors / wanted)
-        if pieces > 1:
+        if packs_columns:
+            parts = _Parts(kernel, shape, height, width, most_vectors, lanes, kept)
+            tile_rows, tile_vectors = parts.choose(nanoseconds)
+        else:
+            count = math.ceil(vectors / min(_BLOCK_VECTORS, most_vectors))
+            tile_vectors = math.ceil(math.ceil(vectors / count) / width) * width
+            pieces = max(1, round(nanoseconds * tile_vectors / vectors / wanted))
             tile_rows = math.ceil(math.ceil(rows / pieces) / height) * height
     else:
         outer = configure.tile_bands([bands[k] for k in shape.outer], nanoseconds, [1] * len(shape.outer), wanted)
         for k, size in zip(shape.outer, outer.sizes, strict=True):
             sizes[k] = size
-    splits = packs_columns or packs_rows or bool(shape.outer_products)
-    kept_in_local = not in_result and (in_loop or splits)
-    if packs_columns or kept_in_local:
-        tile_vectors = min(tile_vectors, _BLOCK_VECTORS)
-    tile_vectors = math.ceil(tile_vectors / width) * width
-    if kept_in_local and tile_rows > _KEPT_ROWS:
-        tile_rows = math.ceil(_KEPT_ROWS / height) * height
+        tile_rows, tile_vectors = rows, most_vectors
+    if kept_in_local:
+        tile_rows = min(tile_rows, max(1, kept // (tile_vectors * lanes * height)) * height)
     if tile_vectors * lanes < columns:
         sizes[shape.columns] = tile_vectors * lanes
     if tile_rows < rows:
         sizes[shape.rows] = tile_rows
-    depth = products
-    if packs_columns or packs_rows:
-        room = MAX_LOCAL_BYTES // element - 64 * packed_rows
-        room -= tile_rows * tile_vectors * lanes if kept_in_local else 0
-        packed_width = math.ceil(packed_rows / lanes) * lanes
-        a_product = tile_vectors * lanes * packs_columns + packed_width * packs_rows
-        unit = elements.unit
-        depth = even_part(products, unit * max(lanes, min(room // a_product, _MOST_DEPTH)), unit * lanes)
+    tile_rows = min(tile_rows, rows)
+    if packs_columns and tile_vectors * lanes >= _COLUMNS_TO_PACK_ROWS and _rows_lie_in_runs(kernel, shape):
+        packs_rows = True
     prefetches = not packs_rows and _prefetches_rows(kernel, shape, tile_vectors, depth)
     keeps_sums = in_loop or depth < products or bool(shape.outer_products)
     return TileSizes(
@@ -140,6 +157,58 @@ def choose_sizes(kernel: RowKernel, shape: MatmulShape, lanes: int) -> TileSizes
         finishes_in_loop=in_loop,
         prefetches_rows=prefetches,
     )
+
+
+def _depth(products: int, elements: Elements, lanes: int) -> int:
+    """Products of a block."""
+    if products <= _MOST_DEPTH * elements.unit:
+        return products
+    return even_part(products, elements.unit * max(lanes, _DEPTH), elements.unit * lanes)
+
+
+@dataclass
+class _Parts:
+    """Into how many parts rows and columns are cut where the column factor is packed: large ones, since each packs for
+    itself, but some for every core."""
+
+    kernel: RowKernel
+    shape: MatmulShape
+    height: int
+    width: int
+    most_vectors: int
+    lanes: int
+    most_elements: int
+
+    def choose(self, nanoseconds: float) -> tuple[int, int]:
+        """(rows, vectors) of a part of a product that takes so long."""
+        rows = self.shape.row_count(self.kernel)
+        vectors = math.ceil(self.kernel.row_bands[self.shape.columns].extent / self.lanes)
+        heights = {self._even(rows, count, self.height) for count in range(1, 1 + math.ceil(rows / self.height))}
+        widths = {self._even(vectors, count, self.width) for count in range(1, 1 + math.ceil(vectors / self.width))}
+        share = _MOST_NANOSECONDS / nanoseconds * rows * vectors
+        found = [
+            (h, w)
+            for h in heights
+            for w in widths
+            if w <= self.most_vectors and h * w <= max(share, self.height * self.width)
+        ]
+        return min(found, key=lambda tile: (self._cost(rows, vectors, *tile), tile))
+
+    def _even(self, extent: int, count: int, multiple: int) -> int:
+        return math.ceil(math.ceil(extent / count) / multiple) * multiple
+
+    def _cost(self, rows: int, vectors: int, tile_rows: int, tile_vectors: int) -> float:
+        """The time until all workgroups are done, and a part of one during which some cores have none."""
+        bands, cores = self.kernel.row_bands, self.kernel.target.cores
+        count = math.ceil(rows / tile_rows) * math.ceil(vectors / tile_vectors)
+        count *= math.prod([bands[k].extent for k in self.shape.outer])
+        packing = _STEPS_TO_PACK_COLUMNS / tile_rows + _STEPS_TO_PACK_ROWS / (tile_vectors * self.lanes)
+        return (math.ceil(count / cores) + 0.25) * tile_rows * tile_vectors * (1 + packing)
+
+
+def _rows_lie_in_runs(kernel: RowKernel, shape: MatmulShape) -> bool:
+    """Whether packing the rows reads memory in runs: along the products, or across the rows."""
+    return shape.row_factor.step(shape.products) == 1 or shape.rows_are_transposed(kernel)
 
 
 def _height(kernel: RowKernel, rows: int, width: int) -> int:

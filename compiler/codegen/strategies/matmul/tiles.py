@@ -145,16 +145,19 @@ class TiledMatmul:
         vectors = range(0, width, self.lanes)
         places = [Place(row, number, column, offset) for number in range(height) for offset in vectors]
         corners = [results.corner(block, place, width) for place in places]
-        state = self._begin(block, places, corners)
+        results.prefetch(corners)
+        state = [builder.const(0, vector(self.shape.reducer.state_elem, self.lanes))] * len(places)
         with builder.for_(0, self.sizes.elements.units(block.count), 1, state, covered=True) as loop:
             loop.yield_(*self._step(block, loop.carried, row, height, column, width, loop.index))
 
+        totals = self._add_kept(block, places, corners, loop.results)
+
         def keep() -> None:
-            for corner, place, value in zip(corners, places, loop.results, strict=True):
+            for corner, place, value in zip(corners, places, totals, strict=True):
                 results.sums.store(block.rows, block.columns, corner, place, value)
 
         def finish() -> None:
-            for corner, value in zip(corners, loop.results, strict=True):
+            for corner, value in zip(corners, totals, strict=True):
                 results.finish(corner, value)
 
         if self.sizes.finishes_in_loop:
@@ -164,17 +167,19 @@ class TiledMatmul:
         else:
             finish()
 
-    def _begin(self, block: Block, places: list[Place], corners: list[LaneScope]) -> list[Value]:
-        """The accumulators: zero in the first block, then what earlier ones have summed up."""
-        zero = self.builder.const(0, vector(self.shape.reducer.state_elem, self.lanes))
+    def _add_kept(
+        self, block: Block, places: list[Place], corners: list[LaneScope], totals: list[Value]
+    ) -> list[Value]:
+        """The sums of a tile with what earlier blocks have summed up: they were asked for before this block began, so
+        that none of its products had to wait for them."""
         if block.begins is None:
-            self.results.prefetch(corners)
-            return [zero] * len(places)
-        state = []
-        for corner, place in zip(corners, places, strict=True):
+            return totals
+        builder, found = self.builder, []
+        for corner, place, total in zip(corners, places, totals, strict=True):
             kept = self.results.sums.load(block.rows, block.columns, corner, place)
-            state.append(self.builder.select(block.begins, zero, kept))
-        return state
+            kept = builder.select(block.begins, builder.const(0, kept.type), kept)
+            found.append(builder.op(self.shape.reducer.name, (total, kept), total.type))
+        return found
 
     def _step(
         self, block: Block, sums: list[Value], row: Dim, height: int, column: Dim, width: int, at: Dim

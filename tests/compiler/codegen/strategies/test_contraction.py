@@ -255,3 +255,18 @@ def test_packs_of_rows_that_workgroups_cut(texts, run_dispatch, runnable_target)
     text = product(texts, "mk,kn->nm", sizes, "i8", "i32")
     (result,) = run_dispatch(text, [x, y], [((200, 33), np.int32)], runnable_target.cpu)
     np.testing.assert_array_equal(result, (x.astype(np.int64) @ y.astype(np.int64)).T)
+
+
+@pytest.mark.parametrize("letters", ["mk,kn->mn", "km,kn->mn", "mk,nk->mn", "km,nk->mn"])
+@pytest.mark.parametrize("size", [(131, 515, 333), (64, 400, 1030)], ids=str)
+@pytest.mark.parametrize("element", ["f32", "f64"])
+def test_blocks_of_packed_factors(texts, run_dispatch, runnable_target, letters, size, element):
+    """More products than one block has, more columns than one workgroup packs, and odd ends of all of them."""
+    sizes = dict(zip("mkn", size, strict=True))
+    dtype = texts.numpy[element]
+    x, y = operands(letters, sizes, dtype)
+    exact = np.einsum(letters, x.astype(np.float64), y.astype(np.float64))
+    text = product(texts, letters, sizes, element)
+    (result,) = run_dispatch(text, [x, y], [(exact.shape, dtype)], runnable_target.cpu)
+    tolerance = 1e-4 if element == "f32" else 1e-12
+    np.testing.assert_allclose(result, exact, rtol=tolerance, atol=tolerance)
