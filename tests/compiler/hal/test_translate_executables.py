@@ -71,12 +71,13 @@ def test_counts_are_what_the_kernels_say(translated, in_order):
 
 
 def test_kernels_have_no_more_local_memory_than_devices_give():
-    from pyiree.compiler.codegen.llvm.executable_library import MAX_LOCAL_MEMORY, EntryPoint
-    from pyiree.compiler.codegen.target import named
+    from pyiree.compiler.codegen.llvm.executable_library import EntryPoint
+    from pyiree.compiler.codegen.target import host, named
     from pyiree.compiler.codegen.translate import build_executable
 
-    assert MAX_LOCAL_MEMORY == 128 << 10
-    entry = EntryPoint("f", "f", 0, 1, MAX_LOCAL_MEMORY + 1)
+    assert named("x86-64").local_bytes == 128 << 10
+    assert 128 << 10 <= host().local_bytes <= max(128 << 10, host().l2_bytes // 4)
+    entry = EntryPoint("f", "f", 0, 1, (128 << 10) + 1)
     with pytest.raises(CompileError, match="at most 131072 are allowed"):
         build_executable("f", [entry], ["define void @f() { ret void }"], named("x86-64"))
 
