@@ -6,6 +6,8 @@ After:  %1 = tensor.pad %0 … : tensor<2097152xf32> to tensor<4194304xf32>
         %3 = iree_linalg_ext.sort … outs(part of %2) {pyiree.sort_runs = [2097152, 2097152, 524288, 1048576, 0]}
         %4:2 = iree_linalg_ext.sort … outs(%0, part of %3) {pyiree.sort_runs = [2097152, 2097152, 1048576, 2097152, 0]}
 
+Long rows whose elements do not lie side by side are transposed first, and the results back.
+
 Each step sorts, so the program means the same to everybody; what is left of a step's work follows from the attribute
 (`dialects/sort_runs`). The first step has twice the room, to move codes back and forth in. The last one is the sort as
 it was, with what the others made beside the tensors.
@@ -15,6 +17,8 @@ from __future__ import annotations
 
 from pyiree.compiler.dialects.arith import ConstantOp
 from pyiree.compiler.dialects.iree_linalg_ext import SortOp
+from pyiree.compiler.dialects.linalg import TransposeOp
+from pyiree.compiler.dialects.linalg_generalize import generalize
 from pyiree.compiler.dialects.sort_orders import (
     LOCAL_ROW_BYTES,
     NUMBERS,
@@ -25,13 +29,15 @@ from pyiree.compiler.dialects.sort_orders import (
     sort_order,
 )
 from pyiree.compiler.dialects.sort_runs import ATTRIBUTE, RUN_MULTIPLE, SortRuns, sort_runs
-from pyiree.compiler.flow.static_tensors import padded_dim, part_of_dim
+from pyiree.compiler.flow.static_tensors import empty, padded_dim, part_of_dim
 from pyiree.compiler.ir.attributes import FloatAttr, IntegerAttr
 from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import Block, Operation, Region, Value
 from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.ir.types import ComplexType
 
+#: Rows of more elements are transposed where these do not lie side by side.
+_LONG_COLUMN = 1024
 #: The number of runs for rows of at least so many elements.
 _RUNS = ((1 << 16, 4), (0, 2))
 
@@ -46,11 +52,40 @@ def split_sorts(func: Operation, context: PassContext) -> None:
             continue
         if any(isinstance(value.type.element_type, ComplexType) for value in op.outputs):  # type: ignore[attr-defined]
             continue
-        bits = place_bits(order, len(op.outputs), shape[op.dimension])
-        if bits is None or op.dimension != len(shape) - 1:
+        extent = shape[op.dimension]
+        bits = place_bits(order, len(op.outputs), extent)
+        if bits is None:
             continue
-        if shape[op.dimension] * code_bits(order, bits) > LOCAL_ROW_BYTES * 8:
-            _split(op, order, bits)
+        if op.dimension != len(shape) - 1 and extent > _LONG_COLUMN:
+            op = _transposed(op)
+        if op.dimension == len(shape) - 1 and extent * code_bits(order, bits) > LOCAL_ROW_BYTES * 8:
+            _split(op, sort_order(op.region.entry), bits)  # type: ignore[arg-type]
+
+
+def _transposed(op: SortOp) -> SortOp:
+    """The same sort along the last dim, of transposed tensors."""
+    b, dim = Builder.before(op, op.location), op.dimension
+    rank = len(op.outputs[0].type.shape)  # type: ignore[attr-defined]
+    there = [*range(dim), *range(dim + 1, rank), dim]
+    back = [there.index(d) for d in range(rank)]
+    body = Region()
+    op.region.clone_into(body, {})
+    values = [_permuted(b, value, there) for value in op.outputs]
+    made = SortOp([], values, rank - 1, body, result_types=[v.type for v in values], location=op.location)
+    b.insert(made)
+    for old, new in zip(op.results, made.results):
+        old.replace_all_uses_with(_permuted(b, new, back))
+    op.erase()
+    return made
+
+
+def _permuted(b: Builder, value: Value, permutation: list[int]) -> Value:
+    shape = value.type.shape  # type: ignore[attr-defined]
+    target = empty(b, [shape[d] for d in permutation], value)
+    named = b.insert(TransposeOp([value], [target], permutation, result_types=[target.type]))
+    made = b.insert(generalize(named))
+    named.erase()
+    return made.results[0]
 
 
 def _split(op: SortOp, order: SortOrder, bits: int) -> None:

@@ -66,7 +66,19 @@ def test_what_comes_last(run_passes):
     assert "arith.constant 0 : i32" in text and text.count("iree_linalg_ext.sort") == 2
 
 
-@pytest.mark.parametrize("shape, dim", [("1000xi32", 0), ("20000x3xi32", 0), ("?xi32", 0)])
+def test_long_columns_are_transposed(run_passes, in_order):
+    text = run_passes(SORT.format(shape="2000x3xi32", dim=0, predicate="slt"), PASS)
+    in_order(
+        text,
+        "(d0, d1) -> (d1, d0)",
+        "tensor<3x2000xi32>",
+        "iree_linalg_ext.sort dimension(1)",
+        "tensor<2000x3xi32>",
+        "util.return",
+    )
+
+
+@pytest.mark.parametrize("shape, dim", [("1000xi32", 0), ("1000x3xi32", 0), ("?xi32", 0)])
 def test_others_stay(run_passes, shape, dim):
     assert "sort_runs" not in run_passes(SORT.format(shape=shape, dim=dim, predicate="slt"), PASS)
 
@@ -112,3 +124,10 @@ def test_places(shape, dtype, descending, traced, run_program):
     bits = f"u{x.dtype.itemsize}"
     np.testing.assert_array_equal(values.view(bits), np.take_along_axis(x, up, -1).view(bits))
     np.testing.assert_array_equal(places, np.take_along_axis(np.arange(x.size).reshape(shape), up, -1))
+
+
+@pytest.mark.parametrize("shape, dim", [((20000, 3), 0), ((2, 1500, 20), 1)], ids=str)
+def test_columns(shape, dim, traced, run_program):
+    x = np.random.default_rng(6).standard_normal(shape).astype(np.float32)
+    (result,) = run_program(traced(lambda x: jnp.sort(x, dim), x), x)
+    np.testing.assert_array_equal(result, np.sort(x, dim))
