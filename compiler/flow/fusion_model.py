@@ -61,6 +61,10 @@ _BY_FEW = 2.0
 #: Dispatches over fewer elements take less time than starting them.
 FEW_ELEMENTS = 1 << 14
 
+#: Elements of a column, and in all, from which on columns side by side are gone through row by row of memory. In one
+#: dispatch that does more with each column, a few columns at a time would have to stay in the cache.
+LONG_COLUMN, MANY_ELEMENTS = 128, 1 << 18
+
 #: An index that is 0 because the dim has one element, and one that is no single dim of the domain.
 ZERO, OPAQUE = -1, None
 Indices = tuple[int | None, ...]
@@ -103,6 +107,7 @@ class FusionGroup:
         self._gathered: set[Value] = set()
         self._contracted: set[Value] = set()
         self._apart: set[Value] = set()
+        self._has_long_columns = False
         #: What the group writes in place: it comes from outside, and no other results, which are whole, are beside it.
         self._target = root.operands[1] if updates_itself(root) else None
         #: How it grew: methods and what they were given.
@@ -181,6 +186,7 @@ class FusionGroup:
         if (
             self.kind == CONTRACTION
             or self.domain != self.rows
+            or self._has_long_columns
             or not self.rows < plain
             or not self.covers(indices, plain)
             or len(set(extents)) != len(extents)
@@ -274,7 +280,7 @@ class FusionGroup:
         if not self.covers(indices, plain) or not all(_is_plain_output(op, n) for n in range(len(op.outputs))):
             return False
         reduced = [loop_size(op, d) for d, runs in enumerate(op.iterators()) if runs != "parallel"]
-        if not self._tells_apart(plain, reduced):
+        if not self._tells_apart(plain, reduced) or self._has_long_columns or _runs_down_long_columns(op):
             return False
         if kind == CONTRACTION:
             return self.rows is None and plain == self.domain
@@ -381,6 +387,8 @@ class FusionGroup:
         """Whether reductions whose results this group reads at its rows may be part of it."""
         if other.kind != REDUCTION or other.domain != other.rows or self.kind in (WHOLE, CONTRACTION):
             return False
+        if other._has_long_columns or self._has_long_columns:
+            return False
         if not self.has_room_for(other) or any(value in self._gathered for value in other.stored):
             return False
         places = {indices for value in other.stored for indices in self._places(value)}
@@ -424,6 +432,7 @@ class FusionGroup:
             for key, read in reads.items():
                 own.setdefault(key, read)
         self._gathered |= other._gathered
+        self._has_long_columns |= other._has_long_columns
         self._take_ops(other)
 
     def _take_ops(self, other: FusionGroup) -> None:
@@ -447,6 +456,8 @@ class FusionGroup:
         rows = self._rows_to_be(op, self._reads_of(op)) if kind_of(op) in (ELEMENTWISE, VIEW) else self.rows
         self.ops[op] = None
         self.cost += cost_of(op)
+        if kind_of(op) == REDUCTION:
+            self._has_long_columns |= _runs_down_long_columns(op)
         self._gathered.update(captured_tensors(op))
         for result in op.results:
             self.inputs.pop(result, None)
@@ -549,6 +560,16 @@ def _result_indices(op: Operation, indices: Indices) -> Iterator[tuple[Value, In
     loops = dict(zip(outputs[0].dim_positions(), indices))
     for result, output in zip(op.results, outputs):
         yield result, tuple([loops.get(d, OPAQUE) for d in output.dim_positions()])
+
+
+def _runs_down_long_columns(op: LinalgOp) -> bool:
+    """Whether an op reduces much along columns whose neighbours are side by side in memory."""
+    ranges, kinds = op.loop_ranges(), op.iterators()
+    column = element_count([size for size, kind in zip(ranges, kinds) if kind != "parallel"])
+    if column < LONG_COLUMN or element_count(ranges) < MANY_ELEMENTS:
+        return False
+    largest = max(op.maps()[: len(op.inputs)], key=lambda map_: len(map_.results))
+    return bool(largest.results) and kinds[largest.dim_positions()[-1] or 0] == "parallel"
 
 
 def _is_made_by(op: Operation, wanted: str) -> bool:

@@ -77,7 +77,7 @@ def is_for_dispatches(op: Operation) -> bool:
 
 def is_contraction(op: LinalgOp) -> bool:
     """Whether an op sums products of two inputs that each have a parallel dim of their own."""
-    if len(op.inputs) != 2 or not (op.name in _DOTS or _sums_products(op)):
+    if not is_sum_of_products(op):
         return False
     iterators = op.iterators()
     left, right = (
@@ -86,7 +86,10 @@ def is_contraction(op: LinalgOp) -> bool:
     return bool(left - right) and bool(right - left)
 
 
-def _sums_products(op: LinalgOp) -> bool:
+def is_sum_of_products(op: LinalgOp) -> bool:
+    """Whether an op sums products of two inputs."""
+    if len(op.inputs) != 2 or op.name in _DOTS:
+        return len(op.inputs) == 2
     if not isinstance(op, GenericOp) or len(op.outputs) != 1:
         return False
     names = [o.name for o in op.body_block.ops if o.name not in _FREE]

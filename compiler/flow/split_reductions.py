@@ -5,6 +5,9 @@ After:  %1 = tensor.expand_shape %0 … to tensor<64x16384xf32>
         %2 = linalg.generic … sum along the second dim, to tensor<64xf32>
         %3 = linalg.generic … sum of the 64
 
+A product of few rows with a factor whose columns lie side by side is done in blocks of that factor's rows: each block
+is one run of memory, and few columns could not be shared out otherwise.
+
 How many blocks there are follows from the shapes alone, so that any number of workers gives the same bits. Blocks are
 in order, so the first of equal elements still wins (argmax). What is left when no number of blocks fits is reduced on
 its own and is what the last reduction starts from.
@@ -20,50 +23,100 @@ from pyiree.compiler.dialects.linalg_generalize import generalize
 from pyiree.compiler.dialects.linalg_interface import PARALLEL as PARALLEL_LOOP
 from pyiree.compiler.dialects.linalg_interface import REDUCTION as REDUCTION_LOOP
 from pyiree.compiler.dialects.linalg_interface import IteratorTypeAttr, LinalgOp
-from pyiree.compiler.flow.op_kinds import REDUCTION, element_count, keeps_workgroups_busy, kind_of
+from pyiree.compiler.flow.op_kinds import (
+    CONTRACTION,
+    REDUCTION,
+    element_count,
+    is_sum_of_products,
+    keeps_workgroups_busy,
+    kind_of,
+)
 from pyiree.compiler.flow.static_tensors import fill_scalar, filled, in_blocks, part_of_dim
 from pyiree.compiler.ir.affine import AffineDim, AffineExpr, AffineMap
 from pyiree.compiler.ir.attributes import ArrayAttr, IntegerAttr
 from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import Block, Operation, Value
 from pyiree.compiler.ir.passes import PassContext, register_pass
-from pyiree.compiler.ir.types import index
+from pyiree.compiler.ir.types import bit_width, index
 
 #: Points of a block: enough for a workgroup, and few enough that there are many blocks.
 BLOCK = 1 << 14
 MAX_BLOCKS = 128
+#: The same for products of few rows: elements of the columns' factor, blocks, and products of each that pay for adding
+#: up what the blocks give.
+_PRODUCT_BLOCK = 1 << 17
+_MOST_PRODUCT_BLOCKS = 16
+_LEAST_PRODUCTS = 32
+#: More columns are shared out in parts that are wide enough.
+_MOST_COLUMNS, _MOST_COLUMNS_OF_ROWS = 1 << 13, 1 << 11
+_MOST_ROWS = 16
 
 
 @register_pass("iree-dispatch-creation-split-reduction-ops", on=("util.func", "util.initializer"))
 def split_reductions(func: Operation, context: PassContext) -> None:
     """Splits the reductions that few workgroups would have to do alone."""
     for op in list(func.walk_type(LinalgOp)):
-        if kind_of(op) == REDUCTION and op.parent_of_type(GenericOp) is None:
-            loop = _loop_to_split(op)
-            if loop is not None:
-                _Split(op, loop).run()
+        kind = kind_of(op)
+        if kind not in (REDUCTION, CONTRACTION) or op.parent_of_type(GenericOp) is not None:
+            continue
+        ranges = op.loop_ranges()
+        if any(size is None for size in ranges) or 0 in ranges:
+            continue
+        wanted = _blocks_of_products(op) if is_sum_of_products(op) else None
+        loop = _longest_reduced(op)
+        if wanted is None and kind == REDUCTION and _needs_blocks(op):
+            wanted = max(2, min(MAX_BLOCKS, element_count(ranges) // BLOCK, ranges[loop]))
+        if wanted is not None:
+            _Split(op, loop, fitting_count(ranges[loop], wanted)).run()
 
 
 def block_count(extent: int, points: int) -> int:
     """Blocks of a loop of `extent` rounds over `points` points in all: near the wanted size, whole ones if possible."""
-    wanted = max(2, min(MAX_BLOCKS, points // BLOCK, extent))
+    return fitting_count(extent, max(2, min(MAX_BLOCKS, points // BLOCK, extent)))
+
+
+def fitting_count(extent: int, wanted: int) -> int:
+    """About as many blocks as wanted: a number that divides the extent, if there is one."""
     fitting = [n for n in range(max(2, wanted // 2), 2 * wanted + 1) if extent % n == 0]
     return min(fitting, key=lambda n: abs(n - wanted)) if fitting else wanted
 
 
-def _loop_to_split(op: LinalgOp) -> int | None:
-    """The longest reduced loop of an op that reduces much to little."""
-    ranges, kinds = op.loop_ranges(), op.iterators()
-    if any(size is None for size in ranges) or 0 in ranges:
-        return None
-    reduced = [d for d, kind in enumerate(kinds) if kind != PARALLEL_LOOP]
-    rows = [d for d, kind in enumerate(kinds) if kind == PARALLEL_LOOP]
+def _reduced_loops(op: LinalgOp) -> list[int]:
+    return [d for d, kind in enumerate(op.iterators()) if kind != PARALLEL_LOOP]
+
+
+def _longest_reduced(op: LinalgOp) -> int:
+    ranges = op.loop_ranges()
+    return max(_reduced_loops(op), key=lambda d: ranges[d])
+
+
+def _needs_blocks(op: LinalgOp) -> bool:
+    """Whether an op reduces much to little."""
+    ranges, reduced = op.loop_ranges(), _reduced_loops(op)
+    rows = [d for d in range(len(ranges)) if d not in reduced]
     largest = max(op.maps()[: len(op.inputs)], key=lambda map_: len(map_.results))
     side_by_side = bool(rows and largest.results) and largest.dim_positions()[-1] == rows[-1]
     inner = element_count([ranges[d] for d in reduced])
-    if keeps_workgroups_busy([ranges[d] for d in rows], inner, side_by_side=side_by_side):
+    return not keeps_workgroups_busy([ranges[d] for d in rows], inner, side_by_side=side_by_side)
+
+
+def _blocks_of_products(op: LinalgOp) -> int | None:
+    """The blocks wanted of a product of few rows, along its longest loop; None if it is better done as it is."""
+    ranges, reduced = op.loop_ranges(), _reduced_loops(op)
+    left, right, result = (set(map_.dim_positions()) - set(reduced) for map_ in op.maps())
+    last = op.maps()[2].dim_positions()[-1:]
+    if not last or left & right or bit_width(op.outputs[0].type.element_type) < 32:
         return None
-    return max(reduced, key=lambda d: ranges[d])
+    (column,) = last
+    columns = [map_ for map_, dims in zip(op.maps(), (left, right)) if column in dims]
+    extent, products = ranges[column], element_count([ranges[d] for d in reduced])
+    rows = element_count([ranges[d] for d in result]) // extent
+    if any(map_.dim_positions()[-1] != column for map_ in columns):
+        return None
+    if extent > (_MOST_COLUMNS if rows == 1 else _MOST_COLUMNS_OF_ROWS) or rows > _MOST_ROWS:
+        return None
+    blocks = min(_MOST_PRODUCT_BLOCKS, extent * products // _PRODUCT_BLOCK, products // (_LEAST_PRODUCTS * rows))
+    return blocks if blocks >= 2 else None
 
 
 @dataclass
@@ -110,11 +163,12 @@ def _is_constant(value: Value) -> bool:
 
 
 class _Split:
-    """One reduction that is split along one of its loops."""
+    """One reduction that is split along one of its loops, into so many blocks."""
 
-    def __init__(self, op: LinalgOp, loop: int) -> None:
+    def __init__(self, op: LinalgOp, loop: int, blocks: int) -> None:
         self.op = op
         self.loop = loop
+        self.blocks = blocks
         self.builder = Builder.before(op, op.location)
 
     def run(self) -> None:
@@ -122,8 +176,7 @@ class _Split:
         if not isinstance(old, GenericOp):
             self.op = builder.insert(generalize(old))
         ranges = self.op.loop_ranges()
-        extent = ranges[self.loop]
-        blocks = block_count(extent, element_count(ranges))
+        extent, blocks = ranges[self.loop], self.blocks
         size = extent // blocks
         scalars = [fill_scalar(builder, value) for value in self.op.outputs]
         combiner = combiner_of(self.op)

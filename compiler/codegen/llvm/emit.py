@@ -32,7 +32,11 @@ class Module:
         self._strings: dict[bytes, Value] = {}
         self._named_metadata: dict[str, str] = {}
         width = target.vector_bytes * 8 if target is not None else 0
-        self._attributes = "nounwind" + (f' "prefer-vector-width"="{width}"' if width >= 256 else "")
+        # Vectors that do not fit the registers wait on the stack: where they would lie across cache lines, each load of
+        # one costs two.
+        self._attributes = "nounwind"
+        if width >= 256:
+            self._attributes += f' alignstack={width // 8} "prefer-vector-width"="{width}"'
 
     # -- functions
 

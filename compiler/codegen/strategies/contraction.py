@@ -30,8 +30,9 @@ def build(graph: DispatchGraph, target: Target) -> Plan:
     """The kernel of a dispatch with a sum of products."""
     kernel = RowKernel(graph, target)
     shape = None if kernel.is_empty else matmul_shape(kernel)
-    if shape is not None:
-        return build_matmul(kernel, shape)
+    plan = None if shape is None else build_matmul(kernel, shape)
+    if plan is not None:
+        return plan
     if any(_is_contraction(found) for found in kernel.domain.reductions):
         return RegisterTiles(kernel).build()
     return reduction.build(graph, target)

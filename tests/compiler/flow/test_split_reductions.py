@@ -93,3 +93,59 @@ def test_numbers(name, traced, run_program, flow_text, dispatches):
             np.testing.assert_allclose(found, right, rtol=1e-5, atol=1e-3)
         else:
             np.testing.assert_array_equal(found, right)
+
+
+PRODUCT = """
+util.func private @f(%a: tensor<{k}xf32>, %b: tensor<{k}x{n}xf32>) -> tensor<{n}xf32> {{
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<{n}xf32>
+  %i = linalg.fill ins(%z : f32) outs(%e : tensor<{n}xf32>) -> tensor<{n}xf32>
+  %0 = linalg.vecmat ins(%a, %b : tensor<{k}xf32>, tensor<{k}x{n}xf32>) outs(%i : tensor<{n}xf32>) -> tensor<{n}xf32>
+  util.return %0 : tensor<{n}xf32>
+}}
+"""
+
+
+def test_products_of_a_row_are_done_in_blocks_of_the_matrix(run_passes, in_order):
+    text = run_passes(PRODUCT.format(k=1024, n=1024), PASS)
+    in_order(
+        text,
+        "tensor.expand_shape %arg0 [[0, 1]] output_shape [8, 128]",
+        "tensor.expand_shape %arg1 [[0, 1], [2]] output_shape [8, 128, 1024]",
+        'iterator_types = ["parallel", "parallel", "reduction"]',
+        'iterator_types = ["reduction", "parallel"]',
+    )
+
+
+@pytest.mark.parametrize(
+    ("k", "n"), [(200, 512), (4096, 16384), (40, 1024)], ids=["small", "many columns", "few products"]
+)
+def test_products_that_stay_whole(run_passes, k, n):
+    assert run_passes(PRODUCT.format(k=k, n=n), PASS).count("linalg.vecmat") == 1
+
+
+PRODUCTS = {
+    "a row": (lambda x, y: x[0] @ y, (1, 3001), (3001, 300)),
+    "a few rows": (lambda x, y: x @ y, (5, 1777), (1777, 703)),
+    "from the right": (lambda x, y: y.T @ x[0], (1, 100003), (100003, 7)),
+    "two summed dims": (lambda x, y: jnp.einsum("kl,kln->n", x.reshape(40, 50), y), (1, 2000), (40, 50, 333)),
+    "what follows": (lambda x, y: jnp.tanh(x @ y / 50) + 1, (2, 2048), (2048, 512)),
+    "narrow numbers": (
+        lambda x, y: jnp.matmul(x[0].astype(jnp.bfloat16), y.astype(jnp.bfloat16)).astype(jnp.float32),
+        (1, 4096), (4096, 256),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_numbers_of_products(name, traced, run_program, flow_text, dispatches):
+    function, *shapes = PRODUCTS[name]
+    x, y = (np.random.default_rng(7).uniform(0, 1, shape).astype(np.float32) for shape in shapes)
+    if name == "narrow numbers":
+        x, y = (np.round(v * 4) / 4 for v in (x, y))
+    source = traced(function, x, y)
+    assert len(dispatches(flow_text(source))) >= 2
+    with jax.enable_x64():
+        wanted = function(jnp.asarray(x, jnp.float64), jnp.asarray(y, jnp.float64))
+    (found,) = run_program(source, x, y)
+    np.testing.assert_allclose(found, wanted, rtol=1e-2 if name == "narrow numbers" else 3e-6)

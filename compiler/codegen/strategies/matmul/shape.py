@@ -2,7 +2,7 @@
 
 Enters: the `RowKernel` of a dispatch whose one reduction sums products. Leaves: a `MatmulShape`, or None where the
 dispatch has no such form (sizes that are known only at run time or 0, a factor that is computed from both inputs, only
-short runs of products, a single row whose products are best summed up across lanes).
+short runs of products).
 
 The columns are the band that the result is contiguous along; lanes run along them. The largest band that only the
 other factor has is the rows. What is left, batch dims among it, is `outer`.
@@ -153,8 +153,6 @@ def matmul_shape(kernel: RowKernel) -> MatmulShape | None:
         return None
     if columns in own[0]:
         factors, own = factors[::-1], own[::-1]
-    if not own[0] and factors[1].step(bands[columns]) != 1:
-        return None
     *outer_products, products = _product_bands(kernel, reduction, factors)
     if outer_products and products.extent < _LEAST_PRODUCTS:
         return None

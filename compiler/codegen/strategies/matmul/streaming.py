@@ -20,15 +20,17 @@ from .elements import Singles
 from .factors import ColumnsInPlace, RowsInPlace, column_parts
 from .results import Block, Results, plan_workgroups
 from .shape import MatmulShape
-from .sums import Place, has_epilogue, sums_of
+from .sums import Place, Sums, SumsInLocalMemory, has_epilogue, sums_of
 from .workload import even_part, wanted_nanoseconds
 
 # Rows that are few, and the most that are still few where the column factor is large.
 _FEW_ROWS = 4
-_MOST_ROWS = 8
-# Rows of the column factor that are taken at a time, and what is read in one go from each.
+_MOST_ROWS = 16
+# Rows of the column factor that are taken at a time.
 _PRODUCTS = 8
-_LEAST_BYTES = 4096
+# What is read in one go from each: long runs are faster, but there should be some parts to share out.
+_LEAST_BYTES, _MOST_BYTES = 1024, 8192
+_PARTS = 4
 _NANOSECONDS_PER_BYTE = 0.03
 
 
@@ -46,12 +48,20 @@ class StreamedMatmul:
         self._kernel, self._shape, self._lanes = kernel, shape, lanes
         self._rows = shape.row_count(kernel)
         vectors = math.ceil(kernel.row_bands[shape.columns].extent / lanes)
-        self._width = lanes * (2 if self._rows <= _FEW_ROWS and vectors > 1 else 1)
+        # Sums of two vectors of columns, their vectors and an element of a row fill the registers.
+        two = 2 * self._rows + 3 <= kernel.target.vector_registers and vectors > 1
+        self._width = lanes * (2 if two else 1)
         self._tiles, columns = self._choose_tiles(vectors)
         self._elements = Singles(kernel, shape)
         self._columns = ColumnsInPlace(kernel, shape, self._elements, lanes)
         self._row_source = RowsInPlace(kernel, shape, self._elements, lanes)
-        self._results = Results(kernel, shape, lanes, sums_of(kernel, shape, self._rows, columns))
+        # Rows of sums that lie a power of two apart would meet in the same sets of the first-level cache.
+        self._sums_are_local = self._rows > _FEW_ROWS
+        if self._sums_are_local:
+            sums: Sums = SumsInLocalMemory(kernel, shape, self._rows, (columns // lanes | 1) * lanes)
+        else:
+            sums = sums_of(kernel, shape, self._rows, columns)
+        self._results = Results(kernel, shape, lanes, sums)
 
     def _choose_tiles(self, vectors: int) -> tuple[Tiles, int]:
         """Workgroups, and the columns that one has."""
@@ -65,7 +75,10 @@ class StreamedMatmul:
         if nanoseconds > wanted * 1.5:
             for k in shape.outer:
                 sizes[k] = 1
-            part = min(part, max(_LEAST_BYTES // bytes_of_vector, round(vectors * wanted / nanoseconds)))
+            # Products of the outer bands are shared out as they are, as long as they are some.
+            parts = _PARTS // math.prod([bands[k].extent for k in shape.outer])
+            widest = min(_MOST_BYTES, max(_LEAST_BYTES, vectors * bytes_of_vector // max(1, parts)))
+            part = min(part, max(widest // bytes_of_vector, round(vectors * wanted / nanoseconds)))
         else:
             outer = [bands[k] for k in shape.outer]
             tiles = configure.tile_bands(outer, nanoseconds, [1] * len(outer), wanted)
@@ -85,7 +98,7 @@ class StreamedMatmul:
         everything = Block(scope, rows, columns, 0, self._shape.products.extent)
         self._results.clear(everything, rows.start, self._rows)
         loop_nest(scope, bands, [whole(b.extent) for b in bands], lambda inner: self._products(inner, rows, columns))
-        if has_epilogue(self._kernel, self._shape):
+        if self._sums_are_local or has_epilogue(self._kernel, self._shape):
             self._results.finish_kept(everything, rows.start, self._rows)
 
     def _products(self, scope: LaneScope, rows: Range, columns: Range) -> None:

@@ -270,3 +270,65 @@ def test_blocks_of_packed_factors(texts, run_dispatch, runnable_target, letters,
     (result,) = run_dispatch(text, [x, y], [(exact.shape, dtype)], runnable_target.cpu)
     tolerance = 1e-4 if element == "f32" else 1e-12
     np.testing.assert_allclose(result, exact, rtol=tolerance, atol=tolerance)
+
+
+FEW = [
+    ("mk,k->m", {"m": 19, "k": 333}),
+    ("mk,k->m", {"m": 3, "k": 9001}),
+    ("mk,k->m", {"m": 8, "k": 4099}),
+    ("bmk,bk->bm", {"b": 3, "m": 11, "k": 257}),
+    ("k,kn->n", {"k": 517, "n": 333}),
+    ("bk,bkn->bn", {"b": 3, "k": 77, "n": 65}),
+    ("mk,kn->mn", {"m": 5, "k": 100, "n": 40}),
+    ("mk,kn->mn", {"m": 11, "k": 301, "n": 1030}),
+    ("mk,kn->mn", {"m": 16, "k": 150, "n": 2111}),
+    ("mk,nk->mn", {"m": 7, "k": 391, "n": 30}),
+    ("mk,nk->mn", {"m": 12, "k": 600, "n": 29}),
+    ("mk,kn->mn", {"m": 61, "k": 333, "n": 3}),
+    ("mk,kn->mn", {"m": 53, "k": 4500, "n": 2}),
+    ("mk,nk->mn", {"m": 45, "k": 257, "n": 5}),
+    ("bmk,bkn->bmn", {"b": 2, "m": 53, "k": 200, "n": 2}),
+]
+
+
+@pytest.mark.parametrize(("letters", "sizes"), FEW, ids=str)
+@pytest.mark.parametrize("element", ["f32", "f64", "bf16"])
+def test_few_rows_or_columns(texts, run_dispatch, runnable_target, letters, sizes, element):
+    """Products that read one large factor once: along it, or in dots, with tails of every kind."""
+    accumulate = "f32" if element == "bf16" else element
+    dtype = ml_dtypes.bfloat16 if element == "bf16" else texts.numpy[element]
+    x, y = operands(letters, sizes, np.float64)
+    x, y = x.astype(dtype), y.astype(dtype)
+    exact = np.einsum(letters, x.astype(np.float64), y.astype(np.float64))
+    scale = np.einsum(letters, np.abs(x.astype(np.float64)), np.abs(y.astype(np.float64)))
+    text = product(texts, letters, sizes, element, accumulate)
+    (result,) = run_dispatch(text, [x, y], [(exact.shape, texts.numpy[accumulate])], runnable_target.cpu)
+    assert np.max(np.abs(result - exact) / scale) < 20 * np.finfo(texts.numpy[accumulate]).eps
+
+
+@pytest.mark.parametrize(
+    ("letters", "sizes"),
+    [
+        ("mk,k->m", {"m": 21, "k": 300}),
+        ("mk,kn->mn", {"m": 10, "k": 60, "n": 200}),
+        ("mk,kn->mn", {"m": 40, "k": 300, "n": 3}),
+    ],
+    ids=str,
+)
+def test_epilogues_of_few_rows_or_columns(texts, run_dispatch, runnable_target, letters, sizes):
+    x, y = operands(letters, sizes, np.float32)
+    y *= 0.05
+    exact = np.tanh(np.einsum(letters, x.astype(np.float64), y.astype(np.float64)))
+    text = product(texts, letters, sizes, epilogue="%r = math.tanh %a0 : f32")
+    (result,) = run_dispatch(text, [x, y], [(exact.shape, np.float32)], runnable_target.cpu)
+    np.testing.assert_allclose(result, exact, rtol=1e-4, atol=1e-5)
+
+
+def test_long_dots_stay_accurate(texts, run_dispatch):
+    """Sums of a million products of numbers of one sign: chunks keep the error at a few units in the last place."""
+    k = 1 << 20
+    rng = np.random.default_rng(3)
+    x, y = rng.uniform(0, 1, (3, k)).astype(np.float32), rng.uniform(0, 1, k).astype(np.float32)
+    exact = x.astype(np.float64) @ y.astype(np.float64)
+    (result,) = run_dispatch(product(texts, "mk,k->m", {"m": 3, "k": k}), [x, y], [((3,), np.float32)])
+    np.testing.assert_allclose(result, exact, rtol=1e-6)
