@@ -96,7 +96,8 @@ def access_cost(access: Access, sym: Sym, lanes: int) -> float:
     if step == 1:
         return 1.0
     if access.store:
-        return 1.0 * lanes
+        # Vectors can be loaded along another dim and turned round, but not stored so.
+        return 1.5 * lanes
     return 2.0 * abs(step) if abs(step) <= 4 else 1.0 * lanes
 
 

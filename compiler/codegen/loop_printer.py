@@ -62,7 +62,7 @@ class _Printer:
         elif op.name == "if":
             self._line(f"if {self._name(op.operands[0])} {{")
             self._nested(op.body)
-        elif op.name in ("load", "gather", "store", "scatter"):
+        elif op.name in ("load", "gather", "store", "stream", "scatter"):
             self._memory(op)
         elif op.name == "prefetch":
             buffer, offset = op.attrs
@@ -101,7 +101,7 @@ class _Printer:
         buffer, offset = op.attrs
         operands = op.operands
         stored = ""
-        if op.name in ("store", "scatter"):
+        if op.name in ("store", "stream", "scatter"):
             stored = f" {self._name(operands[0])},"
             operands = operands[1:]
         where = f"%{buffer.name}[{self._name(operands[0])}{f' + {offset}' if offset else ''}]"

@@ -8,7 +8,7 @@ names of arithmetic are those of the arith and math dialects; the rest is memory
 
     for %i = 0 to 64 step 16 carry(%a = %zero) { ... yield %b }     if %c { ... }
     load %in[%i + 16] mask %m else %z     store %v, %out[%i] mask %m     gather %in[%ids + 3] mask %m
-    prefetch %in[%i + 64]
+    prefetch %in[%i + 64]                 stream %v, %out[%i]
     repeat carry(%a = %x) { ... yield %b while %c }     const splat shuffle lane_mask first_lane reduce extract
 
 Pure ops are placed when they are built: in the outermost block where their operands exist (which hoists loop
@@ -102,10 +102,11 @@ class Buffer:
     """Memory that a kernel reads or writes: a binding of the dispatch, workgroup local memory, or a table.
 
     For a binding `number` is its place in the dispatch and `byte_offset` (an int or a scalar Value) where the
-    data begins; for local memory `byte_offset` is its place there. A table has its bytes in `data`.
+    data begins; for local memory `byte_offset` is its place there. A table has its bytes in `data`. Whole vectors go
+    to a `streamed` buffer past the caches.
     """
 
-    __slots__ = ("byte_offset", "data", "elem", "name", "number", "space", "writable")
+    __slots__ = ("byte_offset", "data", "elem", "name", "number", "space", "streamed", "writable")
 
     def __init__(
         self, name: str, elem: str, space: str, number: int, byte_offset, writable: bool, data: bytes | None = None
@@ -113,6 +114,7 @@ class Buffer:
         self.name, self.elem, self.space, self.number = name, elem, space, number
         self.byte_offset = byte_offset
         self.writable = writable
+        self.streamed = False
         self.data = data
 
 
@@ -475,7 +477,10 @@ class KernelBuilder:
         self, value: Value, buffer: Buffer, base: int | Value, offset: int = 0, mask: Value | None = None
     ) -> None:
         base, offset = self._address(base, offset)
-        self._append(Op("store", (value, base) if mask is None else (value, base, mask), (buffer, offset)), [])
+        if mask is None:
+            self._append(Op("stream" if buffer.streamed else "store", (value, base), (buffer, offset)), [])
+        else:
+            self._append(Op("store", (value, base, mask), (buffer, offset)), [])
 
     def prefetch(self, buffer: Buffer, base: int | Value, offset: int) -> None:
         """Asks for the line of an element that will be read soon; the address may be outside of the buffer."""
@@ -571,7 +576,7 @@ def _wrap(value: int, bits: int) -> int:
     return value - (1 << bits) if bits > 1 and value >> (bits - 1) else value
 
 
-_EFFECTS = frozenset({"store", "scatter", "prefetch"})
+_EFFECTS = frozenset({"store", "stream", "scatter", "prefetch"})
 
 
 def _drop_unused(block: Block, used: set) -> None:

@@ -37,6 +37,7 @@ class _Lowering:
         self.fn = kernel.body
         self._values: dict[Value, lv.Value] = {}
         self._pointers: dict[Buffer, lv.Value] = {}
+        self._streams = False
         #: Addresses of elements in the blocks around the place at hand. LLVM's code generator, which runs without
         #: the middle end, takes each instruction as it is: one address with many offsets, not many addresses.
         self._elements: dict[tuple[Buffer, Value], lv.Value] = {}
@@ -46,6 +47,9 @@ class _Lowering:
             if buffer.byte_offset.__class__ is int:
                 self._pointer(buffer)
         self._block(self.loops.body)
+        if self._streams:
+            # Such stores may be seen late by other threads, which is why their order is restored here.
+            self.fn.call_intrinsic("llvm.x86.sse.sfence", lv.VOID)
 
     def _pointer(self, buffer: Buffer) -> lv.Value:
         """Where a buffer's data starts. One with a computed offset is reached after that is known, at the top."""
@@ -166,6 +170,23 @@ class _Lowering:
         else:
             self.fn.masked_store(value, pointer, self._value(mask))
 
+    def stream(self, op: Op) -> None:
+        """A store past the caches, for which the address must be a multiple of the vector's size: whether it is shows
+        when the kernel runs."""
+        value, pointer = self._stored(op), self._address(op, op.operands[1])
+        size = lv.lanes(value.ty) * lv.element_bytes(value.ty)
+        if not self.target.is_x86 or size % 16 or size > self.target.vector_bytes:
+            self.fn.store(value, pointer)
+            return
+        self._streams = True
+        aligned = self.fn.icmp("eq", self.fn.and_(self.fn.ptrtoint(pointer), size - 1), 0)
+        self.fn.if_else(
+            aligned,
+            lambda: self.fn.store(value, pointer, size, nontemporal=True),
+            lambda: self.fn.store(value, pointer),
+            likely=True,
+        )
+
     def prefetch(self, op: Op) -> None:
         self.fn.prefetch(self._address(op, op.operands[0]))
 
@@ -284,6 +305,7 @@ _HANDLERS = {
     "load": _Lowering.load,
     "gather": _Lowering.gather,
     "store": _Lowering.store,
+    "stream": _Lowering.stream,
     "prefetch": _Lowering.prefetch,
     "scatter": _Lowering.scatter,
     "const_vector": _Lowering.const_vector,

@@ -6,12 +6,14 @@ side by side: the reductions stage by stage, then the results of which a row has
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from . import configure
 from .configure import Band, VectorPlan
 from .dispatch import DispatchGraph, KernelContext
 from .indexing import LaneScope
 from .kept_values import RowMemory
-from .loops import KernelBuilder
+from .loops import Buffer, KernelBuilder
 from .nest import loop_nest, vector_loop, whole
 from .row_domain import RowDomain
 from .stages import Row, Stage, StageLoops, group_stages
@@ -20,6 +22,8 @@ from .target import Target
 
 # Accumulators of a result, however dear a step is: each step waits for the one before.
 _LEAST_COPIES = 2
+# Bytes of a row up to which the processor looks ahead far enough by itself.
+_SHORT_ROW = 1024
 
 
 class RowKernel:
@@ -81,14 +85,32 @@ class RowKernel:
 
     # -- code
 
-    def rows_at(self, scopes: list[LaneScope], plan: VectorPlan | None) -> None:
+    def next_row(self) -> dict[Buffer, int]:
+        """Elements from what a row reads to the same of the row after it, where rows are gone through more than once
+        and fit the second-level cache: the last time over a row is when the next one is asked for."""
+        if len(self.stages) < 2 or not self.row_bands:
+            return {}
+        rows, inner = self.row_bands[-1].inner, self.stages[-1].bands[-1].inner
+        ahead = {}
+        for access in self.survey.accesses:
+            step = access.coefficients.get(rows, 0)
+            if access.store or access.coefficients.get(inner) != 1 or step.__class__ is not int:
+                continue
+            if _SHORT_ROW <= step * access.bytes <= self.target.l2_bytes // 4 and not access.buffer.writable:
+                ahead[access.buffer] = step
+        return ahead
+
+    def rows_at(
+        self, scopes: list[LaneScope], plan: VectorPlan | None, ahead: Mapping[Buffer, int] | None = None
+    ) -> None:
         """Everything for one row, or for some vectors of rows."""
         rows = [Row(self.context, scope, number) for number, scope in enumerate(scopes)]
         for number, stage in enumerate(self.stages):
             lane_by_lane = plan is not None and not stage.any_order
             stage_plan = VectorPlan(0, 1, 1) if lane_by_lane else plan
             copies = self.copies(stage, len(rows)) if stage.any_order else 1
-            StageLoops(stage, rows, stage_plan, copies, self.memory, number).run()
+            last = number == len(self.stages) - 1
+            StageLoops(stage, rows, stage_plan, copies, self.memory, number, ahead if last else None).run()
             for row in rows:
                 row.provide_kept(self.memory, number)
         spread = []

@@ -9,7 +9,7 @@ parallel dim each lane is a row of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -20,6 +20,7 @@ from .elements import unsupported
 from .evaluate import Evaluator, Indices
 from .indexing import Index, Lanes, LaneScope, Sym
 from .kept_values import KeptValue, RowMemory
+from .loops import Buffer, storage_bytes
 from .loops import Value as LoopValue
 from .nest import Range, part_scopes, vector_parts
 from .reducers import BodyReducer, Reducer, State, Step, reducers_of
@@ -127,10 +128,13 @@ class StageLoops:
     """Writes the loops of one stage for several rows at once."""
 
     def __init__(
-        self, stage: Stage, rows: list[Row], plan: VectorPlan | None, unroll: int, memory: RowMemory, number: int
-    ):
+        self, stage: Stage, rows: list[Row], plan: VectorPlan | None, unroll: int, memory: RowMemory, number: int,
+        ahead: Mapping[Buffer, int] | None = None,
+    ):  # fmt: skip
+        """`ahead` says how far behind what is loaded here there is more that will be needed soon."""
         self.stage, self.rows, self.plan, self.unroll = stage, rows, plan, unroll
         self.memory, self.kept = memory, memory.of_stage(number)
+        self.ahead = ahead or {}
         self.builder = rows[0].scope.builder
         self.reducers = [
             (row, reduction, reducer)
@@ -280,10 +284,23 @@ class StageLoops:
                         for ns, os in zip(new, old, strict=True)
                     ]
                 following += _flat(new)
+            if part.valid is None:
+                self._ask_ahead()
             loop.yield_(*following)
         return self._joined(
             [_shaped(loop.results[k * width : (k + 1) * width], state) for k in range(len(accumulators))]
         )
+
+    def _ask_ahead(self) -> None:
+        """Asks for the lines that lie `ahead` of what this block loads."""
+        loads = [op for op in self.builder.current.ops if op.name == "load" and op.attrs[0] in self.ahead]
+        asked = set()
+        for op in loads:
+            (buffer, offset), base = op.attrs, op.operands[0]
+            line = (buffer, base, offset * storage_bytes(buffer.elem) // 64)
+            if line not in asked:
+                asked.add(line)
+                self.builder.prefetch(buffer, base, offset + self.ahead[buffer])
 
     def _valid_lanes(self, part, scopes: list[LaneScope]) -> LoopValue | None:
         """The lanes of the accumulators that a step may change, or None for all."""

@@ -7,6 +7,9 @@ the program computes is the value before that.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 from ..ir.core import Operation, Value
 from ..ir.types import element_type_of
 from . import indexing
@@ -14,7 +17,9 @@ from .complex_values import Complex, Element, is_complex
 from .dispatch import DispatchGraph, KernelContext, kept_dims, mixed_sizes
 from .elements import element_name
 from .indexing import Dim, Index, LaneScope
+from .loops import storage_bytes
 from .memory import load_at, load_pair_at, store_at, store_pair_at
+from .survey import Survey
 
 _RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 
@@ -77,6 +82,16 @@ class ResultStore:
 
 def result_stores(context: KernelContext) -> list[ResultStore]:
     return [ResultStore(op, context) for op in context.graph.stores]
+
+
+def stream_large_results(stores: Sequence[ResultStore], survey: Survey, least_bytes: int) -> None:
+    """Has results of at least so many bytes, which the kernel does not read, stored past the caches."""
+    read = {access.buffer.number for access in survey.accesses if not access.store}
+    for store in stores:
+        if store.buffer.number in read or any(size.__class__ is not int for size in store.shape):
+            continue
+        size = math.prod(store.shape) * storage_bytes(store.buffer.elem)
+        store.buffer.streamed = size >= least_bytes
 
 
 def before_widening(value: Value) -> Value:

@@ -108,6 +108,13 @@ class Target:
         return 32 if "avx2" in self.features else 16
 
     @property
+    def streamed_bytes(self) -> int:
+        """Results from this size on are stored past the caches: what they would push out is worth more, and lines need
+        not be read before they are written. Measured with a third-level cache of 300 MiB, from 32 MiB on this pays
+        even where the result is read next."""
+        return min(self.l3_bytes // 4, 32 << 20)
+
+    @property
     def vector_registers(self) -> int:
         return 32 if self.has_avx512 or self.arch == AARCH64 else 16
 

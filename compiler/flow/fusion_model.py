@@ -40,6 +40,7 @@ from pyiree.compiler.flow.op_kinds import (
     keeps_workgroups_busy,
     kind_of,
     moves_only,
+    runs_down_long_columns,
 )
 from pyiree.compiler.ir.affine import AffineConstant, AffineDim
 from pyiree.compiler.ir.core import Operation, Value
@@ -60,10 +61,6 @@ MAX_BINDINGS = 36
 _BY_FEW = 2.0
 #: Dispatches over fewer elements take less time than starting them.
 FEW_ELEMENTS = 1 << 14
-
-#: Elements of a column, and in all, from which on columns side by side are gone through row by row of memory. In one
-#: dispatch that does more with each column, a few columns at a time would have to stay in the cache.
-LONG_COLUMN, MANY_ELEMENTS = 128, 1 << 18
 
 #: An index that is 0 because the dim has one element, and one that is no single dim of the domain.
 ZERO, OPAQUE = -1, None
@@ -280,7 +277,7 @@ class FusionGroup:
         if not self.covers(indices, plain) or not all(_is_plain_output(op, n) for n in range(len(op.outputs))):
             return False
         reduced = [loop_size(op, d) for d, runs in enumerate(op.iterators()) if runs != "parallel"]
-        if not self._tells_apart(plain, reduced) or self._has_long_columns or _runs_down_long_columns(op):
+        if not self._tells_apart(plain, reduced) or self._has_long_columns or runs_down_long_columns(op):
             return False
         if kind == CONTRACTION:
             return self.rows is None and plain == self.domain
@@ -457,7 +454,7 @@ class FusionGroup:
         self.ops[op] = None
         self.cost += cost_of(op)
         if kind_of(op) == REDUCTION:
-            self._has_long_columns |= _runs_down_long_columns(op)
+            self._has_long_columns |= runs_down_long_columns(op)
         self._gathered.update(captured_tensors(op))
         for result in op.results:
             self.inputs.pop(result, None)
@@ -560,16 +557,6 @@ def _result_indices(op: Operation, indices: Indices) -> Iterator[tuple[Value, In
     loops = dict(zip(outputs[0].dim_positions(), indices))
     for result, output in zip(op.results, outputs):
         yield result, tuple([loops.get(d, OPAQUE) for d in output.dim_positions()])
-
-
-def _runs_down_long_columns(op: LinalgOp) -> bool:
-    """Whether an op reduces much along columns whose neighbours are side by side in memory."""
-    ranges, kinds = op.loop_ranges(), op.iterators()
-    column = element_count([size for size, kind in zip(ranges, kinds) if kind != "parallel"])
-    if column < LONG_COLUMN or element_count(ranges) < MANY_ELEMENTS:
-        return False
-    largest = max(op.maps()[: len(op.inputs)], key=lambda map_: len(map_.results))
-    return bool(largest.results) and kinds[largest.dim_positions()[-1] or 0] == "parallel"
 
 
 def _is_made_by(op: Operation, wanted: str) -> bool:

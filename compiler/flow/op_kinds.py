@@ -33,6 +33,9 @@ LONG_ROW = 1 << 15
 FEW_ROWS = 8
 #: Rows along the innermost dim lie side by side in vectors of about this many lanes.
 LANES = 16
+#: Elements of a column, and in all, from which on columns side by side are gone through row by row of memory. In one
+#: dispatch that does more with each column, a few columns at a time would have to stay in the cache.
+LONG_COLUMN, MANY_ELEMENTS = 128, 1 << 18
 #: Ops in the bodies of tensor ops, and tensor ops that are no computation.
 _PARTS = frozenset({
     "linalg.yield", "linalg.index", "linalg.fill", "tensor.yield", "tensor.extract", "tensor.empty", "tensor.cast",
@@ -94,6 +97,16 @@ def is_sum_of_products(op: LinalgOp) -> bool:
         return False
     names = [o.name for o in op.body_block.ops if o.name not in _FREE]
     return names in (["arith.mulf", "arith.addf"], ["arith.muli", "arith.addi"])
+
+
+def runs_down_long_columns(op: LinalgOp) -> bool:
+    """Whether an op reduces much along columns whose neighbours are side by side in memory."""
+    ranges, kinds = op.loop_ranges(), op.iterators()
+    column = element_count([size for size, kind in zip(ranges, kinds) if kind != "parallel"])
+    if column < LONG_COLUMN or element_count(ranges) < MANY_ELEMENTS:
+        return False
+    largest = max(op.maps()[: len(op.inputs)], key=lambda map_: len(map_.results))
+    return bool(largest.results) and kinds[largest.dim_positions()[-1] or 0] == "parallel"
 
 
 def cost_of(op: Operation) -> float:

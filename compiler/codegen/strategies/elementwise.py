@@ -14,17 +14,20 @@ from ..dispatch import DispatchGraph, KernelContext
 from ..evaluate import Evaluator
 from ..indexing import Lanes, LaneScope
 from ..kept_values import ValueUses
-from ..loops import KernelBuilder
+from ..loops import KernelBuilder, storage_bytes
 from ..nest import loop_nest, split_range, tile_ranges, vector_loop
 from ..placement import Placement
 from ..plan import Plan, count_factors
-from ..stores import result_stores
+from ..stores import result_stores, stream_large_results
 from ..survey import Survey, SurveyScope, survey
 from ..target import Target
 from ..transposition import TransposeTile, transposed_band
 
 # Larger tiles (of bytes) would not fit the registers.
 _MAX_TILE = 16
+# Tiles side by side along the rows of an operand, which are read as runs; the lines of a result are written whole.
+_RUN = 4
+_LINE = 64
 
 
 def build(graph: DispatchGraph, target: Target) -> Plan:
@@ -64,7 +67,10 @@ def build(graph: DispatchGraph, target: Target) -> Plan:
     plan, bands = _vector_plan(bands, found, lanes, target, builder)
     rows = transposed_band(bands, found, plan.band)
     if rows is not None:
+        if min(plan.lanes, _MAX_TILE) * min([storage_bytes(store.buffer.elem) for store in stores]) >= _LINE:
+            stream_large_results(stores, found, 4 * target.l2_bytes)
         return _tiled(context, bands, plan, rows, found, body)
+    stream_large_results(stores, found, target.streamed_bytes)
     bands = configure.cut_bands(bands, found, plan)
     multiples = [1] * len(bands)
     multiples[plan.band] = plan.lanes * max(plan.unroll, plan.repeat)
@@ -86,7 +92,7 @@ def _tiled(context: KernelContext, bands: list[Band], plan: VectorPlan, rows: in
     builder = context.builder
     size = min(plan.lanes, _MAX_TILE)
     plan = VectorPlan(plan.band, size, 1, scalar_tail=plan.scalar_tail)
-    multiples = [size if k in (rows, plan.band) else 1 for k in range(len(bands))]
+    multiples = [size if k == plan.band else size * _RUN if k == rows else 1 for k in range(len(bands))]
     tiles = configure.tile_bands(bands, 4 * configure.point_nanoseconds(found, size), multiples)
     ranges = tile_ranges(builder, bands, tiles)
     columns, across = bands[plan.band], bands[rows]
@@ -95,8 +101,8 @@ def _tiled(context: KernelContext, bands: list[Band], plan: VectorPlan, rows: in
         whole_rows, other_rows = split_range(builder, ranges[rows], size)
         whole_columns, other_columns = split_range(builder, ranges[plan.band], size)
         with (
-            builder.for_(whole_rows.start, whole_rows.stop, size) as row,
             builder.for_(whole_columns.start, whole_columns.stop, size) as column,
+            builder.for_(whole_rows.start, whole_rows.stop, size) as row,
         ):
             tile = TransposeTile(across)
             scopes = []

@@ -13,6 +13,7 @@ from ..indexing import LaneScope
 from ..nest import loop_nest, tile_ranges, vector_loop
 from ..plan import Plan, count_factors
 from ..row_kernel import RowKernel
+from ..stores import stream_large_results
 from ..target import Target
 from .register_tiles import RegisterTiles
 
@@ -49,10 +50,12 @@ class _ReductionKernel(RowKernel):
     def _lanes_along_reduced(self, lanes: int, nanoseconds: float) -> list[int]:
         plan = self.vector_plan(lanes)
         self.memory.fit(1, 1)
+        stream_large_results(self.domain.stores, self.survey, self.target.streamed_bytes)
         tiles = configure.tile_bands(self.row_bands, nanoseconds, [1] * len(self.row_bands))
         ranges = tile_ranges(self.builder, self.row_bands, tiles)
         scope = LaneScope(self.builder, 1)
-        loop_nest(scope, self.row_bands, ranges, lambda inner: self.rows_at([inner], plan))
+        ahead = self.next_row()
+        loop_nest(scope, self.row_bands, ranges, lambda inner: self.rows_at([inner], plan, ahead))
         return tiles.sizes
 
     def _lanes_along_rows(self, lanes: int, nanoseconds: float, band: int) -> list[int]:

@@ -123,9 +123,12 @@ class StreamedMatmul:
         row = block.rows.start
         places = [Place(row, k, column, offset) for k in range(self._rows) for offset in range(0, width, lanes)]
         corners = [self._results.corner(block, place, width) for place in places]
-        totals = [
+        before = [
             sums.load(block.rows, block.columns, corner, place) for corner, place in zip(corners, places, strict=True)
         ]
+        # Where memory is what limits, these products are summed on their own: fewer roundings in a row.
+        apart = self._shape.reducer.long_sum and self._rows <= _FEW_ROWS
+        totals = [builder.const(0, value.type) for value in before] if apart else list(before)
         for at in range(block.count):
             panel = self._columns.vectors(block.scope, block.columns, column, width, block.first, at)
             for number in range(self._rows):
@@ -133,5 +136,7 @@ class StreamedMatmul:
                 element = builder.splat(element, lanes)
                 for k, values in enumerate(panel, number * len(panel)):
                     totals[k] = self._elements.accumulate(totals[k], element, values)
+        if apart:
+            totals = [builder.op("arith.addf", pair, pair[0].type) for pair in zip(before, totals, strict=True)]
         for corner, place, value in zip(corners, places, totals, strict=True):
             sums.store(block.rows, block.columns, corner, place, value)
