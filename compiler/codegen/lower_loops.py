@@ -7,6 +7,7 @@ body. Bools are bytes in memory and i1 in registers; addresses assume the alignm
 from __future__ import annotations
 
 from ..ir.floats import float_to_bits
+from .division import Divisor, is_worth_replacing
 from .llvm import values as lv
 from .llvm.kernel import Kernel
 from .llvm.pairs import emit_dot2
@@ -31,6 +32,10 @@ _REDUCTIONS = {
 _REDUCTION_FLAGS = {"fadd": "reassoc", "fmul": "reassoc", "fmax": "nnan nsz", "fmin": "nnan nsz"}
 
 
+# Rounds of a loop for which it pays to make something ready.
+_ROUNDS = 4
+
+
 class _Lowering:
     def __init__(self, loops: KernelFunction, kernel: Kernel, target: Target):
         self.loops, self.kernel, self.target = loops, kernel, target
@@ -38,6 +43,8 @@ class _Lowering:
         self._values: dict[Value, lv.Value] = {}
         self._pointers: dict[Buffer, lv.Value] = {}
         self._streams = False
+        #: What the loops around the place at hand divide by.
+        self._divisors: dict[Value, Divisor] = {}
         #: Addresses of elements in the blocks around the place at hand. LLVM's code generator, which runs without
         #: the middle end, takes each instruction as it is: one address with many offsets, not many addresses.
         self._elements: dict[tuple[Buffer, Value], lv.Value] = {}
@@ -92,6 +99,9 @@ class _Lowering:
             handler = _HANDLERS.get(name)
             if handler is not None:
                 handler(self, op)
+            elif name == "arith.divf" and op.operands[1] in self._divisors:
+                divisor = self._divisors[op.operands[1]]
+                self._values[op.results[0]] = divisor.divide(self.fn, self._value(op.operands[0]))
             else:
                 operands = [self._value(v) for v in op.operands]
                 result = op.results[0]
@@ -278,13 +288,30 @@ class _Lowering:
 
     def for_(self, op: Op) -> None:
         start, stop, *carried = map(self._value, op.operands)
+        outer, self._divisors = self._divisors, {**self._divisors, **self._divisors_of(op)}
         with self.fn.for_(start, stop, op.attrs, carried) as loop:
             for argument, value in zip(op.body.args, [loop.index, *loop.carried], strict=True):
                 self._values[argument] = value
             self._block(op.body)
             loop.yield_(*map(self._value, op.body.yields))
+        self._divisors = outer
         for result, value in zip(op.results, loop.results, strict=True):
             self._values[result] = value
+
+    def _divisors_of(self, op: Op) -> dict[Value, Divisor]:
+        """What a loop of some rounds divides by that does not change in it."""
+        start, stop = op.operands[:2]
+        if start.const is not None and stop.const is not None and stop.const - start.const < _ROUNDS * op.attrs:
+            return {}
+        found: dict[Value, Divisor] = {}
+        for inner in op.body.ops:
+            if inner.name != "arith.divf" or not is_worth_replacing(llvm_type(inner.results[0].type), self.target):
+                continue
+            divisor = inner.operands[1]
+            known = divisor.const is not None or divisor in self._values
+            if known and divisor not in found and divisor not in self._divisors:
+                found[divisor] = Divisor.prepare(self.fn, self._value(divisor))
+        return found
 
     def repeat(self, op: Op) -> None:
         first = [lv.i1(True), *map(self._value, op.operands)]
