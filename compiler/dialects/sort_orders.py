@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyiree.compiler.dialects.arith import XOrIOp
+from pyiree.compiler.dialects.arith import AndIOp, OrIOp, XOrIOp
 from pyiree.compiler.dialects.arith_casts import BitcastOp
 from pyiree.compiler.dialects.arith_comparisons import CmpFOp, CmpIOp, SelectOp
 from pyiree.compiler.dialects.scalar_folding import is_float, is_integer
@@ -85,8 +85,58 @@ def code_bits(order: SortOrder, places: int) -> int:
 
 def sort_order(body: Block) -> SortOrder | None:
     """The order of a sort's body, or None where it compares otherwise."""
-    (yielded,) = body.terminator.operands  # type: ignore[union-attr]
-    compare = yielded.defining_op
+    orders = nested_orders(body)
+    return orders[0] if len(orders) == 1 else None
+
+
+def nested_orders(body: Block) -> list[SortOrder]:
+    """The orders that a sort's body compares in, each of those that are equal in the ones before: it yields
+    less | equal & (the same of the next). Empty where it compares otherwise."""
+    (compared,) = body.terminator.operands  # type: ignore[union-attr]
+    orders: list[SortOrder] = []
+    while True:
+        first, rest = _less_or(compared)
+        order = _order(first, body)
+        if order is None:
+            return []
+        orders.append(order)
+        if rest is None:
+            return orders
+        compared = rest
+
+
+def _less_or(value: Value) -> tuple[Value, Value | None]:
+    """x < y and what decides if x == y, of x < y | x == y & that; the value itself if it is no such thing."""
+    if not isinstance(value.defining_op, OrIOp):
+        return value, None
+    sides = list(value.defining_op.operands)
+    for less, both in (sides, sides[::-1]):
+        if isinstance(both.defining_op, AndIOp):
+            parts = list(both.defining_op.operands)
+            for equal, rest in (parts, parts[::-1]):
+                if _compared(equal, "eq") is not None and _compared(equal, "eq") == _compared(less):
+                    return less, rest
+    return value, None
+
+
+def _compared(value: Value, predicate: str | None = None) -> list[Value] | None:
+    """What an integer comparison compares."""
+    op = value.defining_op
+    return list(op.operands) if isinstance(op, CmpIOp) and predicate in (None, op.predicate) else None
+
+
+def ops_of(value: Value, body: Block) -> list[Operation]:
+    """The ops of a body that a value in it follows from, in order."""
+    needed = {value.defining_op}
+    for op in body.reversed_ops:
+        if op in needed:
+            needed.update(v.defining_op for v in op.operands)
+    return [op for op in body.ops if op in needed]
+
+
+def _order(compared: Value, body: Block) -> SortOrder | None:
+    """The order of one comparison."""
+    compare = compared.defining_op
     if not isinstance(compare, CmpIOp) or not isinstance(compare.operands[0].type, IntegerType):
         return None
     predicate = compare.predicate

@@ -15,7 +15,7 @@ register_passes(
         "iree-dispatch-creation-fold-unit-extent-dims": "pyiree.compiler.flow.fold_unit_reductions",
         "iree-dispatch-creation-split-reduction-ops": "pyiree.compiler.flow.split_reductions",
         "pyiree-flow-split-scans": "pyiree.compiler.flow.split_scans",
-        "pyiree-flow-sort-by-halves": "pyiree.compiler.flow.sort_by_halves",
+        "pyiree-flow-sort-by-parts": "pyiree.compiler.flow.sort_by_parts",
         "pyiree-flow-split-sorts": "pyiree.compiler.flow.split_sorts",
         "pyiree-flow-form-loop-regions": "pyiree.compiler.flow.form_loop_regions",
         "iree-dispatch-creation-form-dispatch-regions": "pyiree.compiler.flow.form_dispatch_regions",

@@ -10,7 +10,7 @@ PASSES = (
     "iree-dispatch-creation-fold-unit-extent-dims",
     "iree-dispatch-creation-split-reduction-ops",
     "pyiree-flow-split-scans",
-    "pyiree-flow-sort-by-halves",
+    "pyiree-flow-sort-by-parts",
     "pyiree-flow-split-sorts",
     "resolve-ranked-shaped-type-result-dims",
     "canonicalize",

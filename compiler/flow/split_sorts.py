@@ -16,7 +16,7 @@ it was, with what the others made beside the tensors.
 from __future__ import annotations
 
 from pyiree.compiler.dialects.arith import ConstantOp
-from pyiree.compiler.dialects.iree_linalg_ext import SortOp
+from pyiree.compiler.dialects.iree_linalg_ext import SortOp, YieldOp
 from pyiree.compiler.dialects.linalg import TransposeOp
 from pyiree.compiler.dialects.linalg_generalize import generalize
 from pyiree.compiler.dialects.sort_orders import (
@@ -25,6 +25,7 @@ from pyiree.compiler.dialects.sort_orders import (
     PLAIN,
     SortOrder,
     code_bits,
+    ops_of,
     place_bits,
     sort_order,
 )
@@ -112,20 +113,13 @@ def _step(op: SortOp, order: SortOrder, b: Builder, value: Value, runs: SortRuns
     sides = op.region.entry.arguments[2 * order.number : 2 * order.number + 2]
     mapping: dict[Value, Value] = dict(zip(sides, block.arguments))
     inner = Builder.at_end(block, op.location)
-    for made in _needed(op.region.entry):
+    compared = op.region.entry.terminator.operands[0]  # type: ignore[union-attr]
+    for made in ops_of(compared, op.region.entry):
         inner.insert(made.clone(mapping))
+    inner.insert(YieldOp([mapping[compared]]))
     step = SortOp([], [value], op.dimension, Region(block), result_types=[value.type], location=op.location)
     step.attributes[ATTRIBUTE] = runs.attribute
     return b.insert(step).results[0]
-
-
-def _needed(block: Block) -> list[Operation]:
-    """The ops that what is yielded follows from, in order."""
-    needed = {block.last_op}
-    for op in block.reversed_ops:
-        if op in needed:
-            needed.update(v.defining_op for v in op.operands if v.defining_op is not None)
-    return [op for op in block.ops if op in needed]
 
 
 def _add_codes(op: SortOp, codes: Value, runs: SortRuns) -> None:

@@ -1,4 +1,4 @@
-"""pyiree-flow-sort-by-halves: what is sorted by 64-bit numbers with its places is sorted by each half of them.
+"""pyiree-flow-sort-by-parts: sorts by several numbers, or by one of 64 bits with places, go by one part after another.
 
 Before: %1:2 = iree_linalg_ext.sort … outs(%x, %y : tensor<1000xf64>, tensor<1000xi64>), by a number of 64 bits
 After:  %low, %high = linalg.generic … the halves of that number for each element of %x
@@ -7,20 +7,21 @@ After:  %low, %high = linalg.generic … the halves of that number for each elem
         %4:2 = iree_linalg_ext.sort … outs(%3, %2#1), by the high half
         %5 = linalg.generic … the elements of %x and %y in the order of %4#1
 
-Sorts are stable, so those with equal high halves stay in the order of their low ones. A number of 32 bits and a place
-are sorted as one, many times faster than numbers of 64 bits can be moved about with what belongs to them.
+Sorts are stable, so those with equal high halves stay in the order of their low ones; in the same way the last of
+several numbers comes first. A number of 32 bits and a place are sorted as one, many times faster than wider numbers can
+be moved about with what belongs to them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from pyiree.compiler.dialects.arith import CmpIOp, ConstantOp, IndexCastOp, ShRUIOp, TruncIOp
+from pyiree.compiler.dialects.arith import CmpIOp, ConstantOp, ExtSIOp, ExtUIOp, IndexCastOp, ShRUIOp, TruncIOp
 from pyiree.compiler.dialects.iree_linalg_ext import SortOp
 from pyiree.compiler.dialects.iree_linalg_ext import YieldOp as SortYieldOp
 from pyiree.compiler.dialects.linalg import GenericOp, IndexOp, YieldOp
 from pyiree.compiler.dialects.linalg_interface import PARALLEL, IteratorTypeAttr
-from pyiree.compiler.dialects.sort_orders import SortOrder, sort_order
+from pyiree.compiler.dialects.sort_orders import SortOrder, nested_orders, ops_of
 from pyiree.compiler.dialects.tensor import EmptyOp, ExtractOp
 from pyiree.compiler.flow.op_kinds import element_count
 from pyiree.compiler.ir.affine import AffineMap
@@ -34,38 +35,51 @@ from pyiree.compiler.ir.types import ComplexType, TensorType, Type, i32, i64, in
 _FEW = 64
 
 
-@register_pass("pyiree-flow-sort-by-halves", on=("util.func", "util.initializer"))
-def sort_by_halves(func: Operation, context: PassContext) -> None:
-    """Sorts by the halves of 64-bit numbers."""
+@register_pass("pyiree-flow-sort-by-parts", on=("util.func", "util.initializer"))
+def sort_by_parts(func: Operation, context: PassContext) -> None:
+    """Sorts by parts of what is compared."""
     for op in list(func.walk_type(SortOp)):
         shape = op.outputs[0].type.shape  # type: ignore[attr-defined]
-        order = sort_order(op.region.entry)
-        if order is None or order.bits != 64 or None in shape or (len(op.outputs) == 1 and order.has_element_keys):
-            continue
-        is_complex = any(isinstance(v.type.element_type, ComplexType) for v in op.outputs)  # type: ignore[attr-defined]
-        if not is_complex and element_count(shape) >= _FEW and shape[op.dimension] < 1 << 31:
-            _Halves(op, order).replace()
+        orders = nested_orders(op.region.entry)
+        if orders and None not in shape and element_count(shape) >= _FEW and shape[op.dimension] < 1 << 31:
+            if _goes_by_parts(op, orders):
+                _Parts(op, orders).replace()
 
 
-class _Halves:
-    def __init__(self, op: SortOp, order: SortOrder):
-        self.op, self.order = op, order
+def _goes_by_parts(op: SortOp, orders: Sequence[SortOrder]) -> bool:
+    if len(orders) == 1 and len(op.outputs) == 1 and orders[0].has_element_keys:
+        return False
+    is_complex = any(isinstance(v.type.element_type, ComplexType) for v in op.outputs)  # type: ignore[attr-defined]
+    return len(orders) > 1 or orders[0].bits == 64 or is_complex
+
+
+class _Parts:
+    def __init__(self, op: SortOp, orders: Sequence[SortOrder]):
+        self.op, self.orders = op, orders
         self.builder = Builder.before(op, op.location)
         self.shape = list(op.outputs[0].type.shape)  # type: ignore[attr-defined]
 
     def replace(self) -> None:
-        op, order = self.op, self.order
-        source = op.outputs[order.number]
-        low, high = (self._generic([source], i32, self._half(shift)) for shift in (0, 32))
-        signs = "s" if order.is_signed else "u"
-        way = "gt" if order.falls else "lt"
-        places = self._sorted(low, self._generic([], i32, self._place), "u" + way)
-        places = self._sorted(self._generic([places], i32, self._taken(high)), places, signs + way)
+        op = self.op
+        places = self._generic([], i32, self._place)
+        for order, shift in self._parts():
+            numbers = self._generic([op.outputs[order.number]], i32, self._part(order, shift))
+            if order is not self.orders[-1] or shift:
+                numbers = self._generic([places], i32, self._taken(numbers))
+            signs = "s" if order.is_signed and (shift or order.bits < 64) else "u"
+            places = self._sorted(numbers, places, signs + ("gt" if order.falls else "lt"))
         for value, result in zip(op.outputs, op.results):
             element = value.type.element_type  # type: ignore[attr-defined]
             if result.has_uses:
                 result.replace_all_uses_with(self._generic([places], element, self._taken(value)))
         op.erase()
+
+    def _parts(self) -> Iterator[tuple[SortOrder, int]]:
+        """The numbers, those that count least first, and which half of one."""
+        for order in reversed(self.orders):
+            yield order, 0
+            if order.bits == 64:
+                yield order, 32
 
     def _generic(self, inputs: Sequence[Value], element: Type, body) -> Value:
         """A tensor whose elements `body` makes of those of others."""
@@ -79,27 +93,22 @@ class _Halves:
         made = GenericOp(list(inputs), [target], maps, kinds, body=Region(block), result_types=[target.type])
         return b.insert(made).results[0]
 
-    def _half(self, shift: int):
-        """A half of the number of an element."""
+    def _part(self, order: SortOrder, shift: int):
+        """The number of an element in 32 bits, or half of it."""
 
         def body(b: Builder, arguments: Sequence[Value]) -> Value:
-            mapping: dict[Value, Value] = {self.order.argument: arguments[0]}
-            for made in self._ops_of_number():
+            mapping: dict[Value, Value] = {order.argument: arguments[0]}
+            for made in ops_of(order.value, order.body):
                 b.insert(made.clone(mapping))
-            number = mapping[self.order.value]
+            number = mapping[order.value]
             if shift:
                 number = b.insert(ShRUIOp(number, b.insert(ConstantOp(IntegerAttr(shift, i64))).result)).result
-            return b.insert(TruncIOp(number, out=i32)).result
+            if order.bits == 32:
+                return number
+            cast = TruncIOp if order.bits > 32 else ExtSIOp if order.is_signed else ExtUIOp
+            return b.insert(cast(number, out=i32)).result
 
         return body
-
-    def _ops_of_number(self) -> list[Operation]:
-        """The ops of the body that the number follows from, in order."""
-        body, needed = self.order.body, {self.order.value.defining_op}
-        for op in body.reversed_ops:
-            if op in needed:
-                needed.update(v.defining_op for v in op.operands)
-        return [op for op in body.ops if op in needed]
 
     def _place(self, b: Builder, arguments: Sequence[Value]) -> Value:
         return b.insert(IndexCastOp(b.insert(IndexOp(self.op.dimension)).result, out=i32)).result

@@ -1,9 +1,10 @@
-"""What is sorted by 64-bit numbers with its places is sorted by each half of them."""
+"""Sorts by several numbers, or by one of 64 bits with places, go by one part after another."""
 
 import numpy as np
 import pytest
+from jax import lax
 
-PASS = "pyiree-flow-sort-by-halves"
+PASS = "pyiree-flow-sort-by-parts"
 
 SORT = """
 util.func private @f(%a: tensor<{shape}xi64>, %b: tensor<{shape}xf32>) -> (tensor<{shape}xi64>, tensor<{shape}xf32>) {{
@@ -22,9 +23,9 @@ def test_halves(run_passes, in_order):
     in_order(
         text,
         "arith.trunci",
-        "arith.shrui",
         "iree_linalg_ext.sort dimension(0)",
         "arith.cmpi ugt",
+        "arith.shrui",
         "tensor.extract",
         "iree_linalg_ext.sort dimension(0)",
         "arith.cmpi sgt",
@@ -68,3 +69,42 @@ def test_numbers(way, element, kind, shape, dim, run_program):
     for result, values in zip(results, (x, y), strict=True):
         expected = np.take_along_axis(values, order, dim)
         np.testing.assert_array_equal(result.view(f"u{values.itemsize}"), expected.view(f"u{values.itemsize}"))
+
+
+@pytest.mark.parametrize("shape, dim", [((2000,), 0), ((30, 40), 1), ((50, 20), 0)], ids=str)
+def test_several_numbers(shape, dim, traced, run_program):
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, 3, shape).astype(np.uint8)
+    y = rng.integers(-3, 3, shape).astype(np.float32)
+    y[rng.random(shape) < 0.1] = np.nan
+    y[rng.random(shape) < 0.1] = -0.0
+    z = np.arange(x.size, dtype=np.int32).reshape(shape)
+
+    def function(x, y, z):
+        return lax.sort((x, y, z), dim, num_keys=2)
+
+    results = run_program(traced(function, x, y, z), x, y, z)
+    order = np.lexsort((np.nan_to_num(y), np.isnan(y), x), dim)
+    for result, values in zip(results, (x, y, z), strict=True):
+        expected = np.take_along_axis(values, order, dim)
+        np.testing.assert_array_equal(result.view(f"u{values.itemsize}"), expected.view(f"u{values.itemsize}"))
+
+
+@pytest.mark.parametrize("size", [50, 300, 9000])
+def test_complex_numbers(size, traced, run_program):
+    rng = np.random.default_rng(2)
+    x = (rng.integers(-3, 3, size) + 1j * rng.integers(-3, 3, size)).astype(np.complex64)
+    places = np.arange(size, dtype=np.int32)
+    values, order = run_program(traced(lambda x, n: lax.sort((x, n), num_keys=1), x, places), x, places)
+    np.testing.assert_array_equal(order, np.lexsort((x.imag, x.real)))
+    np.testing.assert_array_equal(values, x[order])
+
+
+def test_what_is_no_order_stays(run_passes):
+    """The places decide only where the numbers are equal; here they do where these are unequal."""
+    text = SORT.format(shape="1000", dim=0, predicate="slt").replace(
+        "iree_linalg_ext.yield %s",
+        "%e = arith.cmpi ne, %x, %y : i64\n%f = arith.cmpf olt, %p, %q : f32\n%c = arith.andi %e, %f : i1\n"
+        "%o = arith.ori %s, %c : i1\niree_linalg_ext.yield %o",
+    )
+    assert "trunci" not in run_passes(text, PASS)
