@@ -123,13 +123,15 @@ class _Lowering:
         for op in block.ops:
             if op.name == "scf.for":
                 self._loop(op)
+            elif op.name == "scf.while":
+                self._while(op)
             elif op.name == CALL:
                 self._call(op)
             elif op.name == "arith.constant":
                 self.values[op.result] = lv.const(constant_number(op), _llvm_type(op.result))
             elif op.name.startswith("arith."):
                 self._arithmetic(op)
-            elif op.name not in ("func.return", "scf.yield"):
+            elif op.name not in ("func.return", "scf.yield", "scf.condition"):
                 raise unsupported(op, "it cannot stand between the calls of kernels")
 
     def _arithmetic(self, op: Operation) -> None:
@@ -138,14 +140,32 @@ class _Lowering:
         type = vector(element_name(op.result.type))
         self.values[op.result] = emit_scalar_op(self.fn, self.sequence.target, op.name, operands, type, attributes)
 
-    def _loop(self, op: Any) -> None:
-        body = op.regions[0].blocks[0]
-        for call in body.ops:
+    def _prepare_calls(self, block) -> None:
+        """Writes what the calls of an iteration always give, before the loop."""
+        for call in block.ops:
             if call.name == CALL and self._callee(call) is not None:
                 state = self.states[call] = _CallState(self, call)
                 for number, value in enumerate(call.operands):
                     if value in self.values:
                         state.give(number)
+
+    def _while(self, op: Any) -> None:
+        before, after = (region.blocks[0] for region in op.regions)
+        self._prepare_calls(before)
+        self._prepare_calls(after)
+        with self.fn.while_([self.values[v] for v in op.operands]) as loop:
+            self.values.update(zip(before.arguments, loop.carried, strict=True))
+            self._block(before)
+            condition, *passed = [self.values[v] for v in before.terminator.operands]
+            loop.condition(condition)
+            self.values.update(zip(after.arguments, passed, strict=True))
+            self._block(after)
+            loop.yield_(*[self.values[v] for v in after.terminator.operands])
+        self.values.update(zip(op.results, passed, strict=True))
+
+    def _loop(self, op: Any) -> None:
+        body = op.regions[0].blocks[0]
+        self._prepare_calls(body)
         lower, upper, step, *inits = [self.values[v] for v in op.operands]
         with self.fn.for_(lower, upper, step, inits) as loop:
             self.values.update(zip(body.arguments, [loop.index, *loop.carried], strict=True))
@@ -171,11 +191,16 @@ class _Lowering:
         state.call()
 
     def _move(self, call: Any) -> None:
-        """A copy or fill of memory."""
+        """A copy or fill of memory, or a number that is read from it."""
         fn = self.fn
         operands = [self.values[v] for v in call.operands]
         declared = next(o for o in self.sequence.func.block.ops if o.get_attr("sym_name").value == call.callee.leaf)  # type: ignore[union-attr]
-        if declared.get_attr(COMMAND).value == "copy":  # type: ignore[union-attr]
+        command = declared.get_attr(COMMAND).value  # type: ignore[union-attr]
+        if command == "load":
+            (result,) = call.results
+            self.values[result] = fn.load(_llvm_type(result), fn.gep(operands[0], operands[1], lv.I8))
+            return
+        if command == "copy":
             source, source_offset, target, target_offset, length = operands
             fn.memmove(fn.gep(target, target_offset, lv.I8), fn.gep(source, source_offset, lv.I8), length)
             return

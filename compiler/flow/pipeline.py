@@ -5,6 +5,7 @@ PASSES = (
     "iree-hal-assign-target-devices",
     "pyiree-flow-materialize-host-scalars",
     "pyiree-flow-fold-integer-ranges",
+    "pyiree-flow-select-branches",
     "pyiree-flow-batch-loops",
     "iree-global-opt-remove-zero-extent-tensors",
     "iree-dispatch-creation-fold-unit-extent-dims",

@@ -20,7 +20,6 @@ outer one. Work of many microseconds stays as it is, since several cores share i
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from pyiree.compiler.dialects.arith import AddIOp, CmpIOp, ConstantOp, MinUIOp, SubIOp
@@ -35,8 +34,8 @@ from pyiree.compiler.ir.core import Block, BlockArgument, Operation, Value
 from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.ir.symbol_table import SymbolTable
 from pyiree.compiler.stream import ops
-from pyiree.compiler.stream.dispatch_costs import nanoseconds
-from pyiree.compiler.stream.dispatch_sites import functions_of
+from pyiree.compiler.stream.buffer_rounds import Round, buffer_round
+from pyiree.compiler.stream.command_costs import Costs, commands_nanoseconds, entry_costs
 from pyiree.compiler.stream.loop_function import LoopFunction, commands_of, is_host_arithmetic
 from pyiree.compiler.stream.pack_dispatch_operands import words_of
 from pyiree.compiler.stream.types import ResourceAccessAttr, is_resource, timepoint
@@ -44,20 +43,13 @@ from pyiree.compiler.stream.types import ResourceAccessAttr, is_resource, timepo
 #: Work of an iteration, in nanoseconds, that one core does as soon as several would; and of one dispatch.
 _LITTLE = 20_000.0
 _LONG = 10_000_000.0
-#: Buffers may change places in a round of so many iterations.
-_MAX_ROUND = 60
-
-Costs = dict[tuple[str, str], float | None]
 
 
 @register_pass("pyiree-stream-form-loop-dispatches")
 def form_loop_dispatches(module: ModuleOp, context: PassContext) -> None:
     """Replaces the loops of every host function, inner ones first."""
     symbols = SymbolTable(module)
-    costs: Costs = {}
-    for executable in module.walk_type(ops.ExecutableOp):
-        for function in functions_of(executable):
-            costs[executable.sym_name, function.sym_name] = nanoseconds(function)
+    costs = entry_costs(module)
     for func in list(module.body_block.ops):
         if isinstance(func, FuncOp) and not func.is_declaration:
             number = 0
@@ -101,14 +93,14 @@ class _Loop:
         return block is self.header or block is self.body
 
 
-def _next_loop(func: FuncOp, costs: Costs) -> tuple[_Loop, _Round, int] | None:
+def _next_loop(func: FuncOp, costs: Costs) -> tuple[_Loop, Round, int] | None:
     """The first loop that can be replaced, how its buffers change places, and the iterations of a dispatch."""
     for header in func.body.blocks:
         loop = _loop_at(header)
         if loop is None:
             continue
-        around = _round(loop)
-        time = _time(loop, costs)
+        around = buffer_round(loop.header, loop.end.dest_operands)
+        time = commands_nanoseconds(loop.body.ops, costs)
         if around is None or time is None or time > _LITTLE:
             continue
         most = max(1, int(_LONG / max(time, 1.0)))
@@ -201,65 +193,6 @@ def _is_within(user: Operation, loop: _Loop) -> bool:
     return True
 
 
-@dataclass
-class _Round:
-    """Which buffer each carried resource is in the next iteration; after `start` iterations, places repeat after every
-    `length` more."""
-
-    following: dict[int, int]
-    start: int
-    length: int
-
-    def after(self, iterations: int) -> dict[int, int]:
-        """Which of the first buffers each carried resource is after some iterations."""
-        places = {k: k for k in self.following}
-        for _ in range(self.fewest(iterations)):
-            places = {k: places[self.following[k]] for k in places}
-        return places
-
-    def fewest(self, iterations: int) -> int:
-        """The fewest iterations, none of which is a start, after which places are as after some."""
-        if iterations < self.start:
-            return iterations
-        return self.start + (iterations - self.start) % self.length
-
-
-def _round(loop: _Loop) -> _Round | None:
-    following: dict[int, int] = {}
-    for number in loop.resources:
-        value = loop.end.dest_operands[number]
-        if not isinstance(value, BlockArgument) or value.block is not loop.header:
-            return None
-        following[number] = value.index
-    start, length = 0, 1
-    for number in following:
-        seen: list[int] = []
-        at = number
-        while at not in seen:
-            seen.append(at)
-            at = following[at]
-        start, length = max(start, seen.index(at)), math.lcm(length, len(seen) - seen.index(at))
-    return _Round(following, start, length) if length <= _MAX_ROUND else None
-
-
-def _time(loop: _Loop, costs: Costs) -> float | None:
-    """The nanoseconds of an iteration."""
-    total = 0.0
-    for op in loop.body.ops:
-        if isinstance(op, ops.CmdExecuteOp):
-            for command in commands_of(op) or ():
-                if not isinstance(command, ops.CmdDispatchOp):
-                    length = _constant(command.length if isinstance(command, ops.CmdCopyOp) else command.target_length)
-                    total += 10.0 + (0.05 * length if length is not None else _LITTLE)
-                    continue
-                (entry,) = command.entry_points
-                cost = costs.get((entry.root, entry.leaf))
-                if cost is None:
-                    return None
-                total += cost
-    return total
-
-
 def _trips(loop: _Loop) -> tuple[int | None, int | None]:
     """The number of iterations, and the most that there may be, as far as they are known."""
     first = loop.entry.dest_operands[loop.counter]
@@ -273,7 +206,7 @@ def _trips(loop: _Loop) -> tuple[int | None, int | None]:
     return None, max(0, -(-(high[1] - low[0]) // loop.step))
 
 
-def _fits(loop: _Loop, around: _Round, most: int) -> bool:
+def _fits(loop: _Loop, around: Round, most: int) -> bool:
     """Whether it is known where the buffers are in the end, and numbers are not carried from dispatch to dispatch."""
     trips, limit = _trips(loop)
     if trips is None and (around.start > 0 or around.length > 1):
@@ -285,7 +218,7 @@ class _Replacement:
     """One loop on its way into a dispatch."""
 
     def __init__(
-        self, loop: _Loop, around: _Round, most: int, func: FuncOp, symbols: SymbolTable, costs: Costs, name: str
+        self, loop: _Loop, around: Round, most: int, func: FuncOp, symbols: SymbolTable, costs: Costs, name: str
     ) -> None:
         self.loop, self.around, self.most = loop, around, most
         self.func, self.symbols, self.costs, self.name = func, symbols, costs, name
@@ -293,10 +226,10 @@ class _Replacement:
     def run(self) -> None:
         loop = self.loop
         trips, limit = _trips(loop)
-        cost = _time(loop, self.costs)
+        cost = commands_nanoseconds(loop.body.ops, self.costs)
         made = LoopFunction(loop.header, loop.body, loop.counter, loop.time, loop.step, self.name)
         made.build()
-        self.made, self.written = made, self._written()
+        self.made, self.written = made, made.written(self.around)
         self.symbols.insert(made.executable, before=self.func)
         self.entry_point = ArrayAttr([SymbolRefAttr(made.executable.sym_name, self.name)])
         whole = limit is not None and limit <= self.most
@@ -305,27 +238,6 @@ class _Replacement:
             self._at_once(trips)
         else:
             self._in_pieces(trips)
-
-    def _written(self) -> set[Value]:
-        """The resources that an iteration writes, as the first or as a later one names them."""
-        found: set[Value] = set()
-        for op in self.loop.body.ops:
-            if isinstance(op, ops.CmdExecuteOp):
-                captured = dict(zip(op.body.entry.arguments, op.resource_operands))
-                for command in commands_of(op) or ():
-                    if isinstance(command, ops.CmdDispatchOp):
-                        pairs = zip(command.resources, command.resource_accesses)
-                        found.update(captured[r] for r, access in pairs if access.value != "ro")
-                    else:
-                        found.add(captured[command.target])
-        arguments = self.loop.header.arguments
-        pending = [v.index for v in found if isinstance(v, BlockArgument) and v.block is self.loop.header]
-        while pending:
-            following = arguments[self.around.following[pending.pop()]]
-            if following not in found:
-                found.add(following)
-                pending.append(following.index)
-        return found
 
     def _uses_behind(self) -> list[tuple[Operation, int, int]]:
         """The uses of carried resources and of the time behind the loop."""

@@ -10,14 +10,15 @@ Enters: a loop in blocks, whose body is arithmetic and commands. Leaves: an exec
       }
     }
 
-Each declaration stands for a dispatch entry (`stream.entry`), or for `stream.command` "copy" or "fill". A call gives an
-entry its numbers, then each binding with an offset in bytes; a copy its source, target and length; a fill the pattern,
-target and length. Code generation makes of it a kernel that calls other kernels (`codegen/sequence`).
+Each declaration stands for a dispatch entry (`stream.entry`), or for `stream.command` "copy", "fill" or "load". A call
+gives an entry its numbers, then each binding with an offset in bytes; a copy its source, target and length; a fill the
+pattern, target and length; a load its source. Code generation makes of it a kernel that calls other kernels
+(`codegen/sequence`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pyiree.compiler.dialects.arith import ConstantOp
@@ -30,6 +31,7 @@ from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import Block, BlockArgument, Operation, Region, Value
 from pyiree.compiler.ir.types import FunctionType, IntegerType, Type, bit_width, i64, index
 from pyiree.compiler.stream import ops
+from pyiree.compiler.stream.buffer_rounds import Round
 from pyiree.compiler.stream.dispatch_sites import set_signature
 from pyiree.compiler.stream.pack_dispatch_operands import from_words
 from pyiree.compiler.stream.types import BindingType, is_resource
@@ -41,7 +43,7 @@ _ARITHMETIC = frozenset({
     "arith.select", "arith.extsi", "arith.extui", "arith.trunci", "arith.minsi", "arith.maxsi", "arith.minui",
     "arith.maxui", "arith.index_cast", "arith.index_castui",
 })  # fmt: skip
-_IGNORED = (ops.YieldOp, ops.CmdDiscardOp)
+_IGNORED = (ops.YieldOp, ops.CmdDiscardOp, ops.CmdFlushOp)
 
 
 def is_host_arithmetic(op: Operation) -> bool:
@@ -93,37 +95,76 @@ class LoopFunction:
         block = self.function.entry_block
         lower, upper = (from_words(self._top, block, type) for _ in range(2))
         step = self._top.insert(ConstantOp(IntegerAttr(self.step, type))).result
-        self._sizes_by_resource = self._known_sizes()
-        carried = [a for a in header.arguments if a.index not in (self.counter, self.time)]
-        carried = [a for a in carried if not is_resource(a.type) or a in self._sizes_by_resource]
-        scalars = [a for a in carried if not is_resource(a.type)]
-        starts = {a: self._number(a) for a in scalars}
-        self._outer_numbers()
-        starts.update({a: self._binding(a) for a in carried if is_resource(a.type)})
-        for execute in self.body.ops:
-            if isinstance(execute, ops.CmdExecuteOp):
-                self.affinity = execute.affinity
-                for resource in execute.resource_operands:
-                    if not self._is_carried(resource):
-                        self._binding(resource)
-        inner = Block([type, *[starts[a].type for a in carried]])
+        carried, starts = self._begin((self.counter, self.time))
+        inner = Block([type, *[v.type for v in starts]])
         self._values[header.arguments[self.counter]] = inner.arguments[0]
         self._values.update(zip(carried, inner.arguments[1:]))
         builder = Builder.at_end(inner, self.function.location)
-        for op in (*header.ops, *self.body.ops):
+        self._do((*header.ops, *self.body.ops), builder)
+        builder.insert(YieldOp(self._handed_on(carried)))
+        self._top.insert(ForOp(lower, upper, step, starts, None, inner))
+        self._finish()
+
+    def _begin(self, apart: Sequence[int]) -> tuple[list[BlockArgument], list[Value]]:
+        """The carried values but for some, and what they start with."""
+        self._sizes_by_resource = self._known_sizes()
+        carried = [a for a in self.header.arguments if a.index not in apart]
+        carried = [a for a in carried if not is_resource(a.type) or a in self._sizes_by_resource]
+        starts = {a: self._number(a) for a in carried if not is_resource(a.type)}
+        self._outer_numbers()
+        starts.update({a: self._binding(a) for a in carried if is_resource(a.type)})
+        for execute in self._executes():
+            self.affinity = execute.affinity
+            for resource in execute.resource_operands:
+                if not self._is_carried(resource) and not self._is_own(resource):
+                    self._binding(resource)
+        return carried, [starts[a] for a in carried]
+
+    def _executes(self) -> list[ops.CmdExecuteOp]:
+        return [op for op in (*self.header.ops, *self.body.ops) if isinstance(op, ops.CmdExecuteOp)]
+
+    def _do(self, host_ops: Iterable[Operation], builder: Builder) -> None:
+        """What ops of the host are on the device."""
+        for op in host_ops:
             if isinstance(op, ops.CmdExecuteOp):
                 self._commands(op, builder)
             elif is_host_arithmetic(op):
                 builder.insert(op.clone(self._values))
+
+    def _handed_on(self, carried: Sequence[BlockArgument]) -> list[Value]:
         end = self.body.terminator.dest_operands  # type: ignore[attr-defined]
-        builder.insert(YieldOp([self._value(end[a.index]) for a in carried]))
-        self._top.insert(ForOp(lower, upper, step, [starts[a] for a in carried], None, inner))
+        return [self._value(end[a.index]) for a in carried]
+
+    def _finish(self) -> None:
         self._top.insert(ReturnOp([]))
-        set_signature(self.function, [{} for _ in block.arguments])
+        set_signature(self.function, [{} for _ in self.function.entry_block.arguments])
         self.executable = self._executable()
+
+    def written(self, around: Round) -> set[Value]:
+        """The resources that an iteration writes, as the first or as a later one names them."""
+        found: set[Value] = set()
+        for op in self._executes():
+            captured = dict(zip(op.body.entry.arguments, op.resource_operands))
+            for command in commands_of(op) or ():
+                if isinstance(command, ops.CmdDispatchOp):
+                    pairs = zip(command.resources, command.resource_accesses)
+                    found.update(captured[r] for r, access in pairs if access.value != "ro")
+                else:
+                    found.add(captured[command.target])
+        pending = [v.index for v in found if self._is_carried(v)]
+        while pending:
+            following = self.header.arguments[around.following[pending.pop()]]
+            if following not in found:
+                found.add(following)
+                pending.append(following.index)
+        return found
 
     def _is_carried(self, value: Value) -> bool:
         return isinstance(value, BlockArgument) and value.block is self.header
+
+    def _is_own(self, resource: Value) -> bool:
+        """Whether a resource is no binding, since the function has other memory for it."""
+        return False
 
     def _is_inside(self, value: Value) -> bool:
         block = value.block if isinstance(value, BlockArgument) else value.defining_op.block  # type: ignore[union-attr]
@@ -132,9 +173,8 @@ class LoopFunction:
     def _known_sizes(self) -> dict[Value, Value]:
         """The sizes of resources, of carried ones that commands use, or that are such in another iteration."""
         found: dict[Value, Value] = {}
-        for op in self.body.ops:
-            if isinstance(op, ops.CmdExecuteOp):
-                found.update(zip(op.resource_operands, op.resource_operand_sizes))
+        for op in self._executes():
+            found.update(zip(op.resource_operands, op.resource_operand_sizes))
         end = self.body.terminator.dest_operands  # type: ignore[attr-defined]
         resources = [a for a in self.header.arguments if is_resource(a.type)]
         for _ in resources:
@@ -187,7 +227,7 @@ class LoopFunction:
         captured = dict(zip(execute.body.entry.arguments, execute.resource_operands))
 
         def memory(resource: Value, offset: Value) -> list[Value]:
-            return [self._value(captured[resource]), self._value(offset)]
+            return self._memory(captured[resource], offset, builder)
 
         for op in commands_of(execute) or ():
             attributes: dict[str, Attribute] = {}
@@ -209,9 +249,15 @@ class LoopFunction:
                 callee = self._declared(name, COMMAND, StringAttr("fill"), operands)
             builder.insert(CallOp(callee=callee, operands=operands, results=(), attributes=attributes))
 
-    def _declared(self, name: str, kind: str, what: Attribute, operands: Sequence[Value]) -> str:
+    def _memory(self, resource: Value, offset: Value, builder: Builder) -> list[Value]:
+        """A place in a resource: a binding and an offset in bytes."""
+        return [self._value(resource), self._value(offset)]
+
+    def _declared(
+        self, name: str, kind: str, what: Attribute, operands: Sequence[Value], results: tuple[Type, ...] = ()
+    ) -> str:
         types: tuple[Type, ...] = tuple([v.type for v in operands])
-        key = (kind, what, types)
+        key = (kind, what, types, results)
         found = self._declarations.get(key)
         if found is None:
             taken = {d.sym_name for d in self._declarations.values()} | {self.name}
@@ -219,7 +265,7 @@ class LoopFunction:
             while unique in taken:
                 unique, number = f"{name}_{number}", number + 1
             found = self._declarations[key] = KernelFuncOp(
-                sym_name=unique, function_type=FunctionType(types, ()), sym_visibility="private", body=Region(),
+                sym_name=unique, function_type=FunctionType(types, results), sym_visibility="private", body=Region(),
                 attributes={kind: what}, location=self.function.location,
             )  # fmt: skip
         return found.sym_name

@@ -75,6 +75,8 @@ CMD_PASSES = (
     "canonicalize",
     # Loops of little work are one dispatch, which needs the last form of those of an iteration.
     "pyiree-stream-form-loop-dispatches",
+    # So are loops that go on until their data says otherwise.
+    "pyiree-stream-form-while-dispatches",
     HOST_CANONICALIZE,
 )
 

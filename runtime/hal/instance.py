@@ -389,6 +389,10 @@ def choose_grains(instance, threads):
         grain = 1
         if cost != 0 and load_i64(cost) != 0:
             worth = hal.CLAIM_NANOSECONDS // load_i64(cost)
+            # As many claims as have bits let every thread find what it left in its cache.
+            least = (tiles + task.CLAIM_BITS - 1) // task.CLAIM_BITS
+            if threads <= hal.FEW_THREADS and worth < least and least * load_i64(cost) <= hal.LONGEST_CLAIM:
+                worth = least
             share = (tiles + threads - 1) // threads
             grain = worth if worth < share else share
         elif fair > 16:

@@ -184,5 +184,7 @@ TRANSFER_TILE = 1 << 18  # bytes that one workgroup of a fill or copy handles
 INLINE_NANOSECONDS = 15000  # programs estimated below this run on the calling thread alone
 ALONE_NANOSECONDS = 500000  # and programs below this, where sharing them out was measured to be no faster
 CLAIM_NANOSECONDS = 10000  # what one claim of workgroups should take
+LONGEST_CLAIM = 200000  # and what it may take where that makes few claims of many
+FEW_THREADS = 8  # for which few claims are enough
 
 ELEMENT_BITS = 0xFFFF  # of an element type: the size of one

@@ -35,7 +35,7 @@ ADMISSION_LIMIT = 1 << 14  # half the ring: stale entries and the other submissi
 
 # Node: one dispatch of a submission, or a barrier. Nodes live in slabs that are never returned: a worker that
 # was preempted may still fetch-add on NODE_NEXT of a node whose submission is long gone.
-NODE_NEXT = 0  # epoch << 32 | next workgroup to claim
+NODE_NEXT = 0  # epoch << 32 | next workgroup to claim, or a bit for each claim that is taken
 NODE_DONE = 64  # workgroups finished
 NODE_TOTAL = 128  # epoch << 32 | workgroup count
 NODE_PENDING = 136  # predecessors that are not complete
@@ -46,8 +46,11 @@ NODE_WORK = 168  # work record, or 0 for a barrier
 NODE_SUBMISSION = 176
 NODE_GRAIN = 184  # workgroups of one claim
 NODE_NEXT_FREE = 192
+NODE_SPLIT = 200  # epoch << 32 | workgroups of one claim where claims have bits, or 0
 NODE_BYTES = 256
 NODES_PER_SLAB = 256
+
+CLAIM_BITS = 32
 
 # Work record: what one dispatch calls. It begins with the dispatch state of the executable ABI.
 WORK_GROUP_SIZE_X, WORK_GROUP_SIZE_Y, WORK_GROUP_SIZE_Z = 0, 4, 8

@@ -4,11 +4,15 @@ Enters: addresses of the records in `layout`. Leaves: kernels called once per wo
 per submission.
 
     ring head ──> [node][node][node] <── ring tail
-                    │ a fetch-add on NODE_NEXT claims GRAIN workgroups
+                    │ NODE_NEXT says which claims are taken: GRAIN workgroups each
 
 * A node's counters are reset by whoever makes it ready, never at submission: a recorded graph is submitted
   again at no cost per node, and a slow worker that still looks at an old node can only claim ready work.
-* NODE_NEXT and NODE_TOTAL carry the number of the run (epoch), so a ticket of one run is void in the next.
+* NODE_NEXT, NODE_TOTAL and NODE_SPLIT carry the number of the run (epoch); a claim exchanges NODE_NEXT as a whole, so
+  what a slow worker saw of one run is void in the next.
+* Where there are few claims, each thread first takes those of its own part of the workgroups, which is the same in
+  every dispatch: what it finds in its core's cache is what it left there. Then it takes the ones that others would take
+  last.
 * The waiting thread runs the same `step`, so no worker at all is a legal setting.
 """
 
@@ -268,15 +272,18 @@ def _make_ready(executor, node):
         if tiles == 0:
             tiles = 1
     epoch = ((atomic_load(node + task.NODE_NEXT) >> 32) + 1) << 32
+    grain = load_i64(node + task.NODE_GRAIN)
+    claims = (tiles + grain - 1) // grain
+    split = grain if 1 < claims <= task.CLAIM_BITS else 0
     store_i64(node + task.NODE_DONE, 0)
     store_i64(node + task.NODE_PENDING, load_i64(node + task.NODE_DEPENDENCIES))
     atomic_store(node + task.NODE_TOTAL, epoch | tiles)
+    atomic_store(node + task.NODE_SPLIT, epoch | split)
     atomic_store(node + task.NODE_NEXT, epoch)
     position = atomic_add(executor + task.EXECUTOR_TAIL, 1) & load_i64(executor + task.EXECUTOR_MASK)
     slot = load_i64(executor + task.EXECUTOR_RING) + position * 8
     while atomic_load(slot) != 0:  # admission keeps this from lasting
         cpu_pause()
-    claims = (tiles + load_i64(node + task.NODE_GRAIN) - 1) // load_i64(node + task.NODE_GRAIN)
     atomic_store(slot, node)  # from here on the node may be finished and be another submission's
     return claims
 
@@ -320,6 +327,24 @@ def _advance(executor, head, slot):
         atomic_store(slot, 0)
 
 
+@native("int64(int64,int64,int64)")
+def _choose_claim(executor, group, claims_and_taken):
+    """The number of a claim that is free, for the thread of a group; -1 when all are taken."""
+    claims, taken = claims_and_taken >> 32, claims_and_taken & _LOW
+    threads = load_i64(executor + task.EXECUTOR_WORKERS) + 1
+    thread = load_u32(group + task.GROUP_PROCESSOR)
+    first = thread * claims // threads
+    for claim in range(first, (thread + 1) * claims // threads):
+        if (taken >> claim) & 1 == 0:
+            return claim
+    claim = first
+    for _ in range(claims):
+        claim = (claim if claim > 0 else claims) - 1
+        if (taken >> claim) & 1 == 0:
+            return claim
+    return -1
+
+
 @native("int64(int64,int64)")
 def step(executor, group):
     """Does one piece of work. 1: did some, or lost a race; 0: nothing is ready."""
@@ -328,16 +353,34 @@ def step(executor, group):
     node = atomic_load(slot)
     if node == 0:
         return 1 if atomic_load(executor + task.EXECUTOR_HEAD) != head else 0
-    grain = load_i64(node + task.NODE_GRAIN)
-    ticket = atomic_add(node + task.NODE_NEXT, grain)
+    taken = atomic_load(node + task.NODE_NEXT)
     total = atomic_load(node + task.NODE_TOTAL)
-    start, tiles = ticket & _LOW, total & _LOW
-    if (ticket >> 32) != (total >> 32) or start >= tiles:
+    split = atomic_load(node + task.NODE_SPLIT)
+    tiles = total & _LOW
+    is_this_run = (taken >> 32) == (total >> 32) and (taken >> 32) == (split >> 32)
+    grain = split & _LOW
+    start = 0
+    following = 0
+    if grain != 0:
+        claims = (tiles + grain - 1) // grain
+        claim = _choose_claim(executor, group, claims << 32 | (taken & _LOW)) if is_this_run else -1
+        start = claim * grain if claim >= 0 else tiles
+        following = taken | (1 << claim) if claim >= 0 else 0
+        is_last = (following & _LOW) == (1 << claims) - 1
+    else:
+        grain = load_i64(node + task.NODE_GRAIN)
+        start = taken & _LOW
+        following = taken + grain
+        is_last = start + grain >= tiles
+    if not is_this_run or start >= tiles:
         _advance(executor, head, slot)
         return 1
+    if not compare_and_swap(node + task.NODE_NEXT, taken, following):
+        return 1
     end = start + grain
-    if end >= tiles:  # the last claim retires the node, so that others need not fail on it
+    if end > tiles:
         end = tiles
+    if is_last:  # the last claim retires the node, so that others need not fail on it
         if atomic_load(executor + task.EXECUTOR_HEAD) == head and atomic_load(slot) == node:
             _advance(executor, head, slot)
     work = load_i64(node + task.NODE_WORK)

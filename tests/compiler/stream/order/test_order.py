@@ -13,8 +13,8 @@ SAVING = (
     "pyiree-stream-hoist-loop-allocations", "iree-stream-automatic-reference-counting", "iree-stream-reuse-allocations",
     "iree-stream-elide-timepoints",
 )  # fmt: skip
-#: Makes one command of a loop, which the simulator would take for a dispatch like any other.
-LAST = "pyiree-stream-form-loop-dispatches"
+#: These make one command of a loop, which the simulator would take for a dispatch like any other.
+LAST = ("pyiree-stream-form-loop-dispatches", "pyiree-stream-form-while-dispatches")
 
 
 def lowered(text, without=()):
@@ -23,7 +23,7 @@ def lowered(text, without=()):
     from pyiree.compiler.stream.pipeline import PASSES
 
     module = parse_module(text)
-    PassManager([name for name in PASSES if name not in (*without, LAST)]).run(module, PassContext())
+    PassManager([name for name in PASSES if name not in (*without, *LAST)]).run(module, PassContext())
     return str(module)
 
 

@@ -1,0 +1,57 @@
+"""About how long the commands of a region take on one core.
+
+Enters: a module at the cmd level. Leaves: the nanoseconds of each dispatch entry, and of ops of the host that have the
+device do commands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyiree.compiler.dialects.arith import ConstantOp
+from pyiree.compiler.dialects.builtin import ModuleOp
+from pyiree.compiler.ir.attributes import IntegerAttr
+from pyiree.compiler.ir.core import Operation, Value
+from pyiree.compiler.stream import ops
+from pyiree.compiler.stream.dispatch_costs import nanoseconds
+from pyiree.compiler.stream.dispatch_sites import functions_of
+from pyiree.compiler.stream.loop_function import commands_of
+
+#: To start a copy or fill, for a byte of it, and for one of a length that is not known.
+_START = 10.0
+_PER_BYTE = 0.05
+_UNKNOWN_LENGTH = 20_000.0
+
+Costs = dict[tuple[str, str], float | None]
+
+
+def entry_costs(module: ModuleOp) -> Costs:
+    """The nanoseconds of each function that a command dispatches, by executable and function."""
+    return {
+        (executable.sym_name, function.sym_name): nanoseconds(function)
+        for executable in module.walk_type(ops.ExecutableOp)
+        for function in functions_of(executable)
+    }
+
+
+def commands_nanoseconds(host_ops: Iterable[Operation], costs: Costs) -> float | None:
+    """The nanoseconds of all commands of some ops, or None where that is not known."""
+    total = 0.0
+    for op in host_ops:
+        if isinstance(op, ops.CmdExecuteOp):
+            for command in commands_of(op) or ():
+                if not isinstance(command, ops.CmdDispatchOp):
+                    length = _constant(command.length if isinstance(command, ops.CmdCopyOp) else command.target_length)
+                    total += _START + (_PER_BYTE * length if length is not None else _UNKNOWN_LENGTH)
+                    continue
+                (entry,) = command.entry_points
+                cost = costs.get((entry.root, entry.leaf))
+                if cost is None:
+                    return None
+                total += cost
+    return total
+
+
+def _constant(value: Value) -> int | None:
+    op = value.defining_op
+    return op.value.value if isinstance(op, ConstantOp) and isinstance(op.value, IntegerAttr) else None

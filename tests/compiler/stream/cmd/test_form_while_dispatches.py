@@ -1,0 +1,208 @@
+"""Loops of little work that data steers become dispatches that go on until the condition no longer holds."""
+
+import io
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+from pyiree.compiler.stream import form_while_dispatches
+
+PASS = "pyiree-stream-form-while-dispatches"
+_RANDOM = np.random.default_rng(11)
+
+
+def _f32(*shape):
+    return _RANDOM.standard_normal(shape).astype(np.float32)
+
+
+EXECUTABLE = """
+stream.executable private @NAME {
+  stream.executable.export public @f workgroups() -> (index, index, index) {
+    %c1 = arith.constant 1 : index
+    stream.return %c1, %c1, %c1 : index, index, index
+  }
+  builtin.module {
+    func.func @f(%in: !stream.binding, %out: !stream.binding) {
+      return
+    }
+  }
+}
+"""
+LOOP = """
+util.func public @main(%x: !stream.resource<external>, %y: !stream.resource<external>,
+                       %flag: !stream.resource<staging>, %n: i32) -> (!stream.resource<external>, i32) {
+  %c1_i32 = arith.constant 1 : i32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %t0 = stream.timepoint.immediate => !stream.timepoint
+  cf.br ^bb1(%x, %y, %n, %t0 : !stream.resource<external>, !stream.resource<external>, i32, !stream.timepoint)
+^bb1(%a: !stream.resource<external>, %b: !stream.resource<external>, %k: i32, %t: !stream.timepoint):
+  %t1 = stream.cmd.execute await(%t) => with(%a as %ca: !stream.resource<external>{%c64},
+                                             %flag as %cf: !stream.resource<staging>{%c1}) {
+    stream.cmd.dispatch @decide::@f {
+      ro %ca[%c0 for %c64] : !stream.resource<external>{%c64},
+      wo %cf[%c0 for %c1] : !stream.resource<staging>{%c1}
+    }
+  } => !stream.timepoint
+  %f = stream.timepoint.await %t1 => %flag : !stream.resource<staging>{%c1}
+  %v = stream.resource.load %f[%c0] : !stream.resource<staging>{%c1} -> i8
+  %go = arith.trunci %v : i8 to i1
+  cf.cond_br %go, ^bb2, ^bb3
+^bb2:
+  %t2 = stream.cmd.execute with(%a as %ca: !stream.resource<external>{%c64},
+                                %b as %cb: !stream.resource<external>{%c64}) {
+    stream.cmd.dispatch @work::@f {
+      ro %ca[%c0 for %c64] : !stream.resource<external>{%c64},
+      wo %cb[%c0 for %c64] : !stream.resource<external>{%c64}
+    }
+  } => !stream.timepoint
+  %next = arith.addi %k, %c1_i32 : i32
+  cf.br ^bb1(%b, %a, %next, %t2 : !stream.resource<external>, !stream.resource<external>, i32, !stream.timepoint)
+^bb3:
+  util.return %a, %k : !stream.resource<external>, i32
+}
+"""
+
+
+def test_a_loop_is_a_dispatch(run_passes, in_order):
+    source = EXECUTABLE.replace("NAME", "decide") + EXECUTABLE.replace("NAME", "work") + LOOP
+    text = run_passes(source, PASS)
+    in_order(
+        text,
+        "func.func @main_while_0(",
+        "scf.while",
+        "func.call @f(",
+        "func.call @load_i8(",
+        "arith.cmpi slt",
+        "scf.condition",
+        "func.call @f_0(",
+        "arith.addi",
+        "scf.yield",
+        "call @fill_64(",
+        "util.func public @main",
+        "stream.cmd.dispatch @main_while_0::@main_while_0(",
+        "stream.timepoint.await",
+        "stream.resource.load",
+        "arith.remui",
+        "cf.cond_br",
+    )
+    assert "@work::@f {" not in text
+
+
+def _newton(x):
+    def more(state):
+        return (jnp.abs(state[0] ** 2 - x).max() > 1e-4) & (state[1] < 50)
+
+    return lax.while_loop(more, lambda state: (0.5 * (state[0] + x / state[0]), state[1] + 1), (x, 0))
+
+
+def _conjugate_gradients(a, b):
+    def step(state):
+        x, rest, direction, square, k = state
+        product = a @ direction
+        x, rest_now = x + square / direction.dot(product) * direction, rest - square / direction.dot(product) * product
+        now = rest_now.dot(rest_now)
+        return x, rest_now, rest_now + now / square * direction, now, k + 1
+
+    start = (jnp.zeros_like(b), b, b, b.dot(b), 0)
+    return lax.while_loop(lambda state: (state[3] > 1e-6) & (state[4] < 100), step, start)
+
+
+def _collatz(n):
+    def step(state):
+        n, k = state
+        return jnp.where(n % 2 == 0, n // 2, 3 * n + 1), k + 1
+
+    return lax.while_loop(lambda state: state[0] != 1, step, (n, 0))
+
+
+def _swapped(x, y):
+    def step(state):
+        x, y, k = state
+        return y * 1.1, x + y.sum() * 0.1, k + 2
+
+    return lax.while_loop(lambda state: state[1].sum() < 40, step, (x, y, 3))
+
+
+def _search(values, wanted):
+    def step(state):
+        low, high = state
+        middle = (low + high) // 2
+        above = values[middle] < wanted
+        return jnp.where(above, middle + 1, low), jnp.where(above, high, middle)
+
+    return lax.while_loop(lambda state: state[0] < state[1], step, (0, values.shape[0]))
+
+
+def _of_each(x):
+    return lax.fori_loop(0, 5, lambda i, s: s + lax.while_loop(lambda c: c.sum() < 9 + i, lambda c: c + 0.3, s), x)
+
+
+def _two(x):
+    first = lax.while_loop(lambda c: c.sum() < 30, lambda c: c * 1.1, x)
+    return lax.while_loop(lambda c: c[1].sum() > 3, lambda c: (c[1], c[0] * 0.7), (first, first + 1)), first
+
+
+_A = _f32(16, 16)
+PROGRAMS = {
+    "newton": (_newton, (np.abs(_f32(4)) + 0.5,)),
+    "conjugate_gradients": (_conjugate_gradients, (_A @ _A.T + 16 * np.eye(16, dtype=np.float32), _f32(16))),
+    "collatz": (_collatz, (np.int32(27),)),
+    "none": (_collatz, (np.int32(1),)),
+    "swapped": (_swapped, (np.abs(_f32(8)), np.abs(_f32(8)))),
+    "search": (_search, (np.sort(_f32(1000)), np.float32(0.3))),
+    "double": (lambda x: lax.while_loop(lambda c: c.sum() < 1000, lambda c: c * 1.01, x), (np.ones(4, np.float32),)),
+    "bools": (
+        lambda x: lax.while_loop(lambda s: s[0], lambda s: (s[1].sum() < 50, s[1] + s[0]), (jnp.bool_(True), x)),
+        (_f32(6),),
+    ),
+    "of_each": (_of_each, (np.abs(_f32(3)),)),
+    "two": (_two, (np.abs(_f32(5)),)),
+}
+
+
+def _compiled(name):
+    from pyiree.compiler import pipeline
+
+    function, arguments = PROGRAMS[name]
+    source = jax.jit(function).lower(*arguments).compiler_ir("stablehlo")
+    buffer = io.BytesIO()
+    source.operation.write_bytecode(buffer)
+    return pipeline.phase_text(buffer.getvalue(), "stream"), pipeline.compile(buffer.getvalue()).vmfb
+
+
+@pytest.fixture(scope="module", params=[10_000_000.0, 250.0], ids=["at_once", "in_pieces"])
+def compiled(request):
+    """The text after the stream phase and the `.vmfb` of each program, by how long a dispatch may take."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(form_while_dispatches, "_LONG", request.param)
+        return {name: _compiled(name) for name in PROGRAMS}
+
+
+@pytest.mark.parametrize("device", ["local-task", "local-sync"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_numbers(name, device, compiled):
+    from pyiree.runtime import session
+
+    text, vmfb = compiled[name]
+    function, arguments = PROGRAMS[name]
+    assert "scf.while" in text
+    found = session.load(vmfb, devices=device)["main"](*arguments)
+    expected = jax.tree.leaves(jax.jit(function)(*arguments))
+    for ours, value in zip(found if isinstance(found, tuple) else (found,), expected, strict=True):
+        np.testing.assert_allclose(np.asarray(ours), value, rtol=1e-3, atol=1e-4, err_msg=name)
+
+
+def test_texts_are_accepted(compiled, accepted):
+    accepted(*[text for text, _ in compiled.values()])
+
+
+def test_larger_work_stays_with_the_host():
+    from pyiree.compiler import pipeline
+
+    x = jax.ShapeDtypeStruct((400, 400), np.float32)
+    source = jax.jit(lambda x: lax.while_loop(lambda s: s.sum() > 1, lambda s: s * 0.5 + s.T, x)).lower(x)
+    assert "scf.while" not in pipeline.phase_text(source.compiler_ir("stablehlo"), "stream")
