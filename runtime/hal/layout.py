@@ -126,7 +126,8 @@ COMMANDS_INSTANCES = 208  # INSTANCE_CACHE words: idle instances
 COMMANDS_RUNS = 240
 COMMANDS_SPREAD_TIME = 248  # nanoseconds of an execution by all threads, a running mean
 COMMANDS_ALONE = 256  # how many of the next executions the calling thread does alone, as that was faster
-COMMANDS_BYTES = 264
+COMMANDS_TRIALS = 264  # executions by all threads since the last one by the calling thread alone
+COMMANDS_BYTES = 272
 INSTANCE_CACHE = 4
 
 COMMAND_EXPORT = 0  # export record (dispatch) or 0 (transfer)
@@ -182,6 +183,8 @@ MAXIMUM_DEVICES = 16
 
 TRANSFER_TILE = 1 << 18  # bytes that one workgroup of a fill or copy handles
 INLINE_NANOSECONDS = 15000  # programs estimated below this run on the calling thread alone
+COLD_TRIALS = 6  # executions by all threads until they are awake, and each has its part of the data in its cache
+WARM_TRIALS = 4  # and how many more are measured
 ALONE_NANOSECONDS = 500000  # and programs below this, where sharing them out was measured to be no faster
 CLAIM_NANOSECONDS = 10000  # what one claim of workgroups should take
 LONGEST_CLAIM = 200000  # and what it may take where that makes few claims of many

@@ -33,7 +33,7 @@ from pyiree.runtime.task.queue import pthread_self, submit, wait_for_word
 
 _SLICE = 50000000  # nanoseconds that a synchronous device works before its caller may look at signals
 _MEASURE_EVERY = 16
-_ALONE_RUNS = 64
+_ALONE_RUNS = 256
 _RUN_AHEAD = 4  # executions that may wait for others before their submitter has to help
 
 
@@ -148,13 +148,18 @@ def _learn(instance):
     """
     commands = load_i64(instance + hal.INSTANCE_COMMANDS)
     taken = monotonic_nanoseconds() - load_i64(instance + hal.INSTANCE_BEGAN)
+    trials = load_i64(commands + hal.COMMANDS_TRIALS) + 1
+    store_i64(commands + hal.COMMANDS_TRIALS, trials)
+    if trials <= hal.COLD_TRIALS:
+        return
     known = load_i64(commands + hal.COMMANDS_SPREAD_TIME)
     taken = taken if known == 0 else (3 * known + taken) // 4
     store_i64(commands + hal.COMMANDS_SPREAD_TIME, taken)
     estimate = load_i64(instance + hal.INSTANCE_ESTIMATE)
-    if 0 <= estimate < taken and estimate < hal.ALONE_NANOSECONDS:
+    if trials >= hal.COLD_TRIALS + hal.WARM_TRIALS and 0 <= estimate < taken and estimate < hal.ALONE_NANOSECONDS:
         store_i64(commands + hal.COMMANDS_ALONE, _ALONE_RUNS)
         store_i64(commands + hal.COMMANDS_SPREAD_TIME, 0)
+        store_i64(commands + hal.COMMANDS_TRIALS, 0)
 
 
 @native("int64(int64)")

@@ -5,7 +5,17 @@ the calling thread. The system may put a calling thread on a worker's core and k
 threads on purpose), which halves what the two get done.
 """
 
-from pyiree.runtime.native.intrinsics import I32, extern, load_i64, memset, native, stack_bytes, store_i8, store_i64
+from pyiree.runtime.native.intrinsics import (
+    I32,
+    extern,
+    load_i64,
+    memset,
+    native,
+    stack_bytes,
+    store_i8,
+    store_i64,
+    thread_number,
+)
 from pyiree.runtime.task import layout as task
 from pyiree.runtime.task.lock import acquire_lock, release_lock
 
@@ -26,17 +36,23 @@ def _pin(thread, core):
 
 @native("void(int64)")
 def leave_core_to_caller(executor):
-    """Moves the worker that is pinned to this thread's core, if there is one, to the free core."""
+    """Moves the worker that is pinned to this thread's core, if there is one, to the free core.
+
+    A worker that starts what waited for its work stays where it is: the free core is the waiting caller's.
+    """
     places = load_i64(executor + task.EXECUTOR_PLACES)
     if places == 0:
         return
     core = sched_getcpu()
     if core == load_i64(executor + task.EXECUTOR_FREE_CORE):
         return
+    caller = thread_number()
     acquire_lock(executor + task.EXECUTOR_LOCK)
     for index in range(load_i64(executor + task.EXECUTOR_WORKERS)):
         place = places + task.PLACE_BYTES * index
         thread = load_i64(place + task.PLACE_THREAD)
+        if thread == caller:
+            break
         if thread != 0 and load_i64(place + task.PLACE_CORE) == core:
             _pin(thread, load_i64(executor + task.EXECUTOR_FREE_CORE))
             store_i64(place + task.PLACE_CORE, load_i64(executor + task.EXECUTOR_FREE_CORE))
