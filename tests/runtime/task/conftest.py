@@ -9,6 +9,24 @@ define i32 @count(ptr %env, ptr %work, ptr %group) {
   %old = atomicrmw add ptr %state, i64 1 seq_cst
   ret i32 0
 }
+; a word for each workgroup of one dim: adds 1, and in the high half the number of the thread that ran it last
+define i32 @each(ptr %env, ptr %work, ptr %group) {
+  %field = getelementptr i8, ptr %work, i64 24
+  %state = load ptr, ptr %field
+  %x = load i32, ptr %group
+  %place = zext i32 %x to i64
+  %word.p = getelementptr i64, ptr %state, i64 %place
+  %old = load i64, ptr %word.p
+  %count.a = and i64 %old, 4294967295
+  %count = add i64 %count.a, 1
+  %thread.p = getelementptr i8, ptr %group, i64 12
+  %thread.n = load i32, ptr %thread.p
+  %thread.w = zext i32 %thread.n to i64
+  %thread = shl i64 %thread.w, 32
+  %new = or i64 %count, %thread
+  store i64 %new, ptr %word.p
+  ret i32 0
+}
 define i32 @fail(ptr %env, ptr %work, ptr %group) {
   ret i32 3
 }
@@ -86,7 +104,7 @@ llvm.initialize_native_asmprinter()
 _engine = llvm.create_mcjit_compiler(llvm.parse_assembly(KERNELS),
                                      llvm.Target.from_default_triple().create_target_machine(jit=True))
 _engine.finalize_object()
-KERNEL = {name: _engine.get_function_address(name) for name in ("count", "fail", "busy", "ordered", "finished")}
+KERNEL = {name: _engine.get_function_address(name) for name in ("count", "each", "fail", "busy", "ordered", "finished")}
 
 def aligned(size):
     raw = np.zeros(size + 64, np.uint8)

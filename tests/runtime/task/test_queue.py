@@ -47,6 +47,33 @@ def test_random_graphs_from_many_threads(run):
     """)
 
 
+def test_every_workgroup_runs_once(run):
+    """Few claims have bits of one word, many are counted; the last one may be shorter."""
+    run("""
+        executor = started(3, spin=200)
+        for grain in (1, 2, 3, 7, 32):
+            for tiles in (1, 2, 3, 5, 31, 32, 33, 63, 64, 65, 97, 200):
+                states = [np.zeros(tiles, np.int64) for _ in range(3)]
+                nodes = [dict(kernel="each", state=s, count=(tiles, 1, 1), grain=grain) for s in states]
+                nodes[2]["deps"] = [0, 1]
+                graph = Graph(executor, nodes)
+                for _ in range(20):
+                    assert graph.run() == 0
+                assert all(np.all(s & 0xFFFFFFFF == 20) for s in states), (grain, tiles)
+    """)
+
+
+def test_a_thread_alone_takes_its_own_part_first(run):
+    """And then what others would take last; so it takes all, in whatever order."""
+    run("""
+        executor = started(0)
+        state = np.zeros(24, np.int64)
+        graph = Graph(executor, [dict(kernel="each", state=state, count=(24, 1, 1), grain=2)])
+        assert graph.run() == 0
+        assert np.all(state & 0xFFFFFFFF == 1) and len(set(state >> 32)) == 1
+    """)
+
+
 def test_no_worker_is_a_legal_setting(run):
     run("""
         executor = started(0)
