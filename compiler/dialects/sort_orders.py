@@ -24,7 +24,6 @@ from pyiree.compiler.ir.types import FloatType, IntegerType
 
 PLAIN, BITS, NUMBERS = "plain", "bits", "numbers"
 
-_KEY_WIDTHS = (16, 32, 64)
 _NARROW = 16
 
 #: Rows of so many bytes are sorted in the local memory of a workgroup, which has room for them twice.
@@ -59,8 +58,9 @@ class SortOrder:
     @property
     def has_element_keys(self) -> bool:
         """Whether elements can be told from numbers in which they are sorted."""
-        known = self.kind is not None and (self.kind == PLAIN or self.is_signed)
-        return known and self.bits in _KEY_WIDTHS
+        if self.kind == PLAIN:
+            return self.bits >= _NARROW // 2
+        return self.kind is not None and self.is_signed and self.bits >= _NARROW
 
     @property
     def is_signed(self) -> bool:
@@ -73,14 +73,21 @@ def place_bits(order: SortOrder, tensors: int, extent: int) -> int | None:
     number: 0 where elements can be told from their numbers and need no place, None where rows are sorted otherwise."""
     if tensors == 1 and order.has_element_keys:
         return 0
-    if order.bits == _NARROW and extent <= 1 << _NARROW:
-        return _NARROW
-    return 2 * _NARROW if order.bits in (_NARROW, 2 * _NARROW) else None
+    if not _NARROW // 2 <= order.bits <= 2 * _NARROW:
+        return None
+    return _NARROW if order.bits <= _NARROW and extent <= 1 << _NARROW else 2 * _NARROW
+
+
+def sorts_in_vectors(op: Operation) -> bool:
+    """Whether a sort is one of numbers that kernels sort in vectors."""
+    order, shape = sort_order(op.regions[0].entry), op.results[0].type.shape  # type: ignore[attr-defined]
+    extent = shape[op.dimension]  # type: ignore[attr-defined]
+    return order is not None and extent is not None and place_bits(order, len(op.results), extent) is not None
 
 
 def code_bits(order: SortOrder, places: int) -> int:
     """The width of a number with `places` bits for the place of an element."""
-    return 2 * max(order.bits, places) if places else order.bits
+    return 2 * max(order.bits, places) if places else max(order.bits, _NARROW)
 
 
 def sort_order(body: Block) -> SortOrder | None:

@@ -10,16 +10,20 @@ import math
 
 from pyiree.compiler.dialects.arith import ConstantOp
 from pyiree.compiler.dialects.functions import FunctionOp
+from pyiree.compiler.dialects.iree_linalg_ext import SortOp
 from pyiree.compiler.dialects.linalg_interface import LinalgOp
 from pyiree.compiler.dialects.scf import ForOp
+from pyiree.compiler.dialects.sort_orders import sorts_in_vectors
 from pyiree.compiler.flow.op_kinds import ELEMENTWISE, VIEWS, cost_of, kind_of
 from pyiree.compiler.ir.core import Block, Operation, Value
 from pyiree.compiler.ir.types import TensorType
 
-#: To start a kernel, for an instruction of vectorised code, and for an element that is sorted or scattered.
+#: To start a kernel, for an instruction of vectorised code, and for an element that is scattered, or sorted one by one
+#: or in vectors.
 START = 15.0
 _PER_OP = 0.1
 _PER_MOVED_ELEMENT = 5.0
+_PER_SORTED_ELEMENT = 0.3
 
 
 def nanoseconds(function: FunctionOp) -> float | None:
@@ -60,7 +64,8 @@ def _cost(op: Operation) -> float | None:
     if op.name.startswith("iree_linalg_ext."):
         moved = op.operands[:1] if op.name == "iree_linalg_ext.scatter" else op.operands
         elements = _elements(moved)
-        return None if elements is None else elements * max(1.0, math.log2(max(1, elements))) * _PER_MOVED_ELEMENT
+        each = _PER_SORTED_ELEMENT if isinstance(op, SortOp) and sorts_in_vectors(op) else _PER_MOVED_ELEMENT
+        return None if elements is None else elements * max(1.0, math.log2(max(1, elements))) * each
     return 0.0
 
 

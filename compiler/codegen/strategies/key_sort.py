@@ -23,7 +23,7 @@ class KeySort:
 
     def __init__(self, target: Target, code: Code, extent: int):
         self.tensors, self.builder, self.code, self.extent = code.tensors, code.tensors.builder, code, extent
-        self.shape = RunShape(target, code.bits)
+        self.shape = RunShape(target, code.bits, extent)
 
     def local_memory(self) -> Buffer:
         """Memory for the codes of a row."""

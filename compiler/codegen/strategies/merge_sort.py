@@ -19,20 +19,20 @@ from ..sorting_networks import merge_bitonic, reverse, sort_columns, transpose_c
 from ..target import Target
 
 _CHAINS = 4
+_FEWEST_LANES = 4
 
 
 class RunShape:
     """Sizes that follow from the registers: lanes of a vector, keys of a block, and of the runs made of it."""
 
-    def __init__(self, target: Target, bits: int):
+    def __init__(self, target: Target, bits: int, extent: int):
         self.lanes = target.lanes(bits)
         self.rows = 16 if target.vector_registers >= 32 else 8
+        # Narrow vectors do for a row that would leave most of a block empty.
+        while self.lanes > _FEWEST_LANES and 2 * extent <= self.lanes * self.rows:
+            self.lanes //= 2
         self.block = self.lanes * self.rows
         self.run = max(self.rows, self.lanes)
-
-    def padded(self, extent: int) -> int:
-        """The keys of a row filled up to whole blocks."""
-        return -(-extent // self.block) * self.block
 
 
 @dataclass

@@ -53,17 +53,23 @@ class ElementCode:
 
     def __init__(self, tensors: SortedTensors, key: ElementKey, number: int = 0):
         self.tensors, self._key, self._number = tensors, key, number
-        self.type, self.bits, self.first, self.last = key.type, key.bits, key.first, key.last
+        self.bits, self.first, self.last = code_bits(key.order, 0), key.first, key.last
+        self.type = vector(f"i{self.bits}")
         self.classes = key.classes
         self._elem = element_name(key.order.argument.type)
 
     def load(self, scope: LaneScope) -> Value:
         """The code of what lies at a place."""
-        return self._key.encode(self.tensors.builder, self.tensors.load(scope, self._number))
+        builder = self.tensors.builder
+        key = self._key.encode(builder, self.tensors.load(scope, self._number))
+        wide = key.type.with_elem(self.type.elem)
+        return key if key.type is wide else builder.op("arith.extsi", (key,), wide)
 
     def store(self, scope: LaneScope, code: Value) -> None:
         """Stores what follows from a code."""
-        self.tensors.store(scope, 0, self._key.decode(self.tensors.builder, code, self._elem))
+        builder, type = self.tensors.builder, code.type.with_elem(self._key.elem)
+        key = code if code.type is type else builder.op("arith.trunci", (code,), type)
+        self.tensors.store(scope, 0, self._key.decode(builder, key, self._elem))
 
 
 class PairCode:

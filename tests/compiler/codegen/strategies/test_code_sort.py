@@ -104,7 +104,7 @@ def test_bits_of_floats(texts, run_dispatch, element, falls):
     np.testing.assert_array_equal(bits_of(result), bits_of(expected[::-1] if falls else expected))
 
 
-@pytest.mark.parametrize("dtype", [np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
 @pytest.mark.parametrize("falls", [False, True])
 def test_integers(texts, run_dispatch, runnable_target, dtype, falls):
     info = np.iinfo(dtype)
@@ -135,7 +135,7 @@ def test_floats_with_others(texts, run_dispatch, runnable_target, element, shape
         np.testing.assert_array_equal(bits_of(result), np.take_along_axis(bits_of(values), order, dim))
 
 
-@pytest.mark.parametrize("dtype", [np.int16, np.uint16, np.int32, np.uint32])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint32])
 @pytest.mark.parametrize("falls", [False, True])
 @pytest.mark.parametrize("shape", [(900,), (40, 77)], ids=str)
 def test_integers_with_others(texts, run_dispatch, dtype, shape, falls):
@@ -177,7 +177,7 @@ def test_any_dim(texts, run_dispatch, runnable_target, shape, dim):
 @settings(max_examples=15, deadline=None)
 @given(
     length=st.integers(2, 5000),
-    element=st.sampled_from(["i16", "i32", "i64"]),
+    element=st.sampled_from(["i8", "i16", "i32", "i64"]),
     kind=st.sampled_from(["random", "few", "sorted", "reversed", "equal", "halves"]),
     seed=st.integers(0, 1 << 30),
 )
