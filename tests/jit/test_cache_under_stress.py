@@ -1,4 +1,4 @@
-"""Eight processes fill one folder while a ninth damages it; compilers are killed at any moment..
+"""Eight processes fill one folder while a ninth damages it; compilers are killed at any moment.
 
 Every result is right, what is left afterwards is whole, and no lock or unfinished file stays.
 """
