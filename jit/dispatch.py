@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from pyiree.array import Array, from_foreign, numpy_reader
 from pyiree.jax_internals import (
+    JAX_KINDS,
     ArrayImpl,
     PRNGKeyArray,
     float0,
@@ -115,7 +116,7 @@ class Call:
         out_tree: Any,
     ):
         kinds = {type(leaf) for leaf in leaves}
-        on_device = Array in kinds and not kinds & {ArrayImpl, PRNGKeyArray}
+        on_device = Array in kinds and not kinds & JAX_KINDS
         self._inputs = [(n, numpy_reader(leaves[n], numpy_type(aval)[1])) for n, aval in zip(kept, in_avals)]
         self.kept, self.in_avals, self.out_avals = kept, in_avals, out_avals
         self.constants, self.program, self.out_tree = constants, program, out_tree
@@ -127,7 +128,7 @@ class Call:
         if on_device:
             self._wrap = _device_wrappers(out_avals)
         else:
-            self._wrap = _host_wrappers(out_avals, as_jax=bool(kinds & {ArrayImpl, PRNGKeyArray}))
+            self._wrap = _host_wrappers(out_avals, as_jax=bool(kinds & JAX_KINDS))
         # The program itself looks at layouts, so that NumPy arrays of its own dtypes go to it as they are.
         self._is_direct = (
             self._wrap is None
@@ -178,7 +179,7 @@ def of_callers_kind(function: Any) -> Callable[..., Any]:
 
     def call(*args: Any) -> Any:
         kinds = {type(arg) for arg in args}
-        as_jax = bool(kinds & {ArrayImpl, PRNGKeyArray})
+        as_jax = bool(kinds & JAX_KINDS)
         if Array in kinds and not as_jax:
             return function(*args)
         results = function.call_numpy([leaf if isinstance(leaf, np.ndarray) else _to_numpy(leaf) for leaf in args])

@@ -22,6 +22,8 @@ from jax._src.array import ArrayImpl
 from jax._src.dtypes import ExtendedDType
 from jax._src.interpreters import mlir as _mlir
 from jax._src.lib import xla_client as _xla_client
+from jax._src.literals import TypedNdArray as _TypedNdArray
+from jax._src.literals import typed_scalar_types as _typed_scalar_types
 from jax._src.random.prng import PRNGKeyArray
 from jax._src.sharding_impls import UNSPECIFIED as _UNSPECIFIED
 from jax._src.stages import Traced as JaxTraced
@@ -29,6 +31,7 @@ from jaxlib.mlir import passmanager as _passmanager
 from pyiree.errors import UnsupportedError
 
 __all__ = [
+    "JAX_KINDS",
     "ArrayImpl",
     "ExtendedDType",
     "JaxTraced",
@@ -58,6 +61,10 @@ __all__ = [
 _source_info_util.register_exclusion(os.path.dirname(__file__))
 
 shaped_array = _core.ShapedArray
+
+#: The classes of jax's own values: where an argument is one, results are jax's too. The typed ones are literals that
+#: jax's functions make of numbers.
+JAX_KINDS = frozenset({ArrayImpl, PRNGKeyArray, _TypedNdArray, *_typed_scalar_types})
 float0 = jax.dtypes.float0
 
 # True outside of every jax transformation: then arguments are values and a compiled program may run.
