@@ -153,7 +153,10 @@ def _learn(instance):
     if trials <= hal.COLD_TRIALS:
         return
     known = load_i64(commands + hal.COMMANDS_SPREAD_TIME)
-    taken = taken if known == 0 else (3 * known + taken) // 4
+    if known > 0:
+        # One execution that something else held up says little.
+        limit = known + known // 2
+        taken = (3 * known + (taken if taken < limit else limit)) // 4
     store_i64(commands + hal.COMMANDS_SPREAD_TIME, taken)
     estimate = load_i64(instance + hal.INSTANCE_ESTIMATE)
     if trials >= hal.COLD_TRIALS + hal.WARM_TRIALS and 0 <= estimate < taken and estimate < hal.ALONE_NANOSECONDS:
