@@ -33,7 +33,7 @@ from pyiree.runtime.task.queue import pthread_self, submit, wait_for_word
 
 _SLICE = 50000000  # nanoseconds that a synchronous device works before its caller may look at signals
 _MEASURE_EVERY = 16
-_ALONE_RUNS = 256
+_ALONE_RUNS = 128
 _RUN_AHEAD = 4  # executions that may wait for others before their submitter has to help
 
 
