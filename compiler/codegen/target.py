@@ -66,7 +66,7 @@ _CPUS: dict[str, tuple[str, frozenset[str]]] = {
 
 # Workgroup local memory that every worker has, and the most that a kernel may ask for.
 LEAST_LOCAL_BYTES = 128 << 10
-MOST_LOCAL_BYTES = 512 << 10
+MOST_LOCAL_BYTES = 544 << 10
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,9 @@ class Target:
 
     @property
     def local_bytes(self) -> int:
-        """Workgroup local memory that kernels may ask for; IREE's workers have as much as the second-level cache."""
-        return min(max(self.l2_bytes // 4, LEAST_LOCAL_BYTES), MOST_LOCAL_BYTES)
+        """Workgroup local memory that kernels may ask for: a part of the second-level cache, of whose size is what
+        IREE's workers have."""
+        return min(max(self.l2_bytes // 4 + (32 << 10), LEAST_LOCAL_BYTES), MOST_LOCAL_BYTES)
 
     def lanes(self, bits: int) -> int:
         """Elements of `bits` bits in one vector register."""

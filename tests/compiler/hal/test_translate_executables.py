@@ -75,10 +75,10 @@ def test_kernels_have_no_more_local_memory_than_devices_give():
     from pyiree.compiler.codegen.target import host, named
     from pyiree.compiler.codegen.translate import build_executable
 
-    assert named("x86-64").local_bytes == 128 << 10
-    assert 128 << 10 <= host().local_bytes <= max(128 << 10, host().l2_bytes // 4)
-    entry = EntryPoint("f", "f", 0, 1, (128 << 10) + 1)
-    with pytest.raises(CompileError, match="at most 131072 are allowed"):
+    assert named("x86-64").local_bytes == 160 << 10
+    assert 128 << 10 <= host().local_bytes <= max(128 << 10, host().l2_bytes // 2)
+    entry = EntryPoint("f", "f", 0, 1, (160 << 10) + 1)
+    with pytest.raises(CompileError, match="at most 163840 are allowed"):
         build_executable("f", [entry], ["define void @f() { ret void }"], named("x86-64"))
 
 

@@ -45,8 +45,11 @@ _STEPS_TO_PACK_COLUMNS = 24
 _STEPS_TO_PACK_ROWS = 16
 # What a workgroup with packed factors takes at most.
 _MOST_NANOSECONDS = 20e6
-# Below this many rows each packed element is used too seldom.
+# Below this many rows each packed element is used too seldom; a factor that the second-level cache does not hold costs
+# more than packing where two strips of rows read it.
 _ROWS_TO_PACK = 64
+_ROWS_TO_PACK_LARGE = 16
+_LARGE_SHARE_OF_L2 = 0.6
 # Ops after the product that are written out for every accumulator; more are done in a loop over the sums.
 _INLINE_OPS = 2.0
 
@@ -228,7 +231,9 @@ def _packs_columns(kernel: RowKernel, shape: MatmulShape, rows: int, columns: in
     factor, band, target = shape.column_factor, kernel.row_bands[shape.columns], kernel.target
     if factor.step(band) != 1:
         return True
-    if rows < (_ROWS_TO_PACK if factor.is_plain else _ROWS_TO_CONVERT):
+    whole = shape.products.extent * band.extent * element
+    least = _ROWS_TO_PACK_LARGE if whole > _LARGE_SHARE_OF_L2 * target.l2_bytes else _ROWS_TO_PACK
+    if rows < (least if factor.is_plain else _ROWS_TO_CONVERT):
         return False
     if not factor.is_plain:
         return True
