@@ -1,9 +1,9 @@
-"""Sorts of one tensor by its own elements: only keys move.
+"""Sorting the codes of rows one by one.
 
-Enters: a sort whose elements have keys of their own (`sort_keys`). Leaves: for each row its keys, sorted by merging
-runs, and turned into elements again on their way into the result. Short rows are sorted in local memory; long ones have
-been split (`dialects/sort_runs`): one dispatch makes sorted runs of keys in the memory of a tensor that others merge,
-many workgroups on one pair of runs. Rows are filled up at the end with keys that come after all others.
+Enters: the code of a sort (`sort_codes`). Leaves: for each row its codes, sorted by merging runs, and turned into the
+results by the last merge. Short rows are sorted in local memory; long ones have been split (`dialects/sort_runs`): one
+dispatch makes sorted runs of codes in the memory of a tensor that others merge, many workgroups on one pair of runs.
+Rows are filled up at the end with codes that come after all others.
 """
 
 from __future__ import annotations

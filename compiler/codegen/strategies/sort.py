@@ -1,8 +1,9 @@
 """Stable sorts of several tensors together along a dim.
 
 Enters: a dispatch with one iree_linalg_ext.sort whose results are stored; a tensor that is stored without ever having
-been written is memory to work in. Leaves: for each row a sort by digits, where the order is that of one number and
-there is room for the row beside the results. Otherwise a merge sort from the bottom up, in the memory of the results.
+been written is memory to work in. Leaves: a sort by codes (`code_sort`) where that may be. Otherwise for each row a
+sort by digits, where the order is that of one number and there is room for the row beside the results; and for any
+other comparison a merge sort from the bottom up, in the memory of the results.
 To merge two neighbouring runs, the left one is moved aside into local memory and merged back with the right one; if
 it does not fit, its blocks are merged one by one, the last first.
 """
