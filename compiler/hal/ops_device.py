@@ -154,7 +154,7 @@ class ReturnOp(Op, name="hal.return"):
 
 
 class DeviceQueueAllocaOp(Op, name="hal.device.queue.alloca"):
-    """Allocates a buffer in the order of a queue."""
+    """Allocates a buffer in the order of a queue. Its signal is an effect: it stays when the buffer is unused."""
 
     device: Operand[DeviceType]
     queue_affinity: Operand[i64]
@@ -166,7 +166,6 @@ class DeviceQueueAllocaOp(Op, name="hal.device.queue.alloca"):
     result_size: Operand[index]
     flags: IntProp[i64]
     result: Result[BufferType]
-    traits = (MemoryAlloc,)
     format = (
         f"{_DEVICE}{_FENCES}`pool` `(` $pool `)` `type` `(` $memory_types `)` `usage` `(` $buffer_usage `)` "
         f'`flags` `(` custom<Bits>($flags, "AllocaFlag") `)` `:` type($result) `` `{{` $result_size `}}` {_DICT}'

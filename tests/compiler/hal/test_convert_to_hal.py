@@ -31,6 +31,13 @@ CASES = {
         }}""",
         ["%0 = util.null : !hal.fence", "wait(%0) signal(%fence)"],
     ),
+    "an allocation that only its timepoint is needed of": (
+        f"""util.func public @f(%n: index) -> !stream.timepoint {{
+          %r, %u = stream.resource.alloca uninitialized : {E}{{%n}} => !stream.timepoint
+          util.return %u : !stream.timepoint
+        }}""",
+        ["%fence = hal.fence.create", "hal.device.queue.alloca", "signal(%fence)", "util.return %fence"],
+    ),
     "staging memory is the host's": (
         """util.func public @f(%n: index) -> (!stream.resource<staging>, !stream.timepoint) {
           %r, %u = stream.resource.alloca uninitialized : !stream.resource<staging>{%n} => !stream.timepoint
@@ -170,6 +177,11 @@ def test_before_and_after(name, run_passes, in_order, program):
     text = run_passes(program(source, executables=()), PASS)
     assert "stream.resource" not in text and "!stream" not in text
     in_order(text, *fragments)
+
+
+def test_the_signal_of_an_unused_allocation_stays(run_passes, in_order, program):
+    source, lines = CASES["an allocation that only its timepoint is needed of"]
+    in_order(run_passes(program(source, executables=()), PASS, "canonicalize", "cse", "dce"), *lines)
 
 
 def test_iree_takes_all_of_them(run_passes, accepted, program):
