@@ -18,7 +18,6 @@ import json
 import os
 import resource
 import statistics
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -29,6 +28,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pyiree
+from turns import seconds_of
 
 _ROUND_SECONDS = 0.03
 _THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -133,21 +133,6 @@ class Copy:
             other.result()
 
 
-def _rounds(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """The median seconds of each call; they take turns."""
-    seconds: dict[str, list[float]] = {name: [] for name in calls}
-    order = list(calls)
-    for _ in range(rounds):
-        for name in order:
-            calls[name]()
-            end = time.perf_counter() + _ROUND_SECONDS
-            while (begin := time.perf_counter()) < end:
-                calls[name]()
-                seconds[name].append(time.perf_counter() - begin)
-        order.reverse()
-    return {name: statistics.median(values) for name, values in seconds.items()}
-
-
 def measure(case: Case, count: int, rounds: int, pool: ThreadPoolExecutor) -> dict[str, Any]:
     """One line of the table."""
     arguments = pyiree.device_put(case.arguments(np.random.default_rng(0), count))
@@ -160,7 +145,8 @@ def measure(case: Case, count: int, rounds: int, pool: ThreadPoolExecutor) -> di
     copy = Copy(moved // 2, pool)
     for _ in range(20):
         call()
-    seconds = _rounds({"program": call, "copy": copy}, rounds)
+    times = seconds_of({"program": call, "copy": copy}, rounds, _ROUND_SECONDS)
+    seconds = {name: statistics.median(values) for name, values in times.items()}
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     for _ in range(10):
         call()

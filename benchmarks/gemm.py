@@ -21,8 +21,10 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from turns import seconds_of
+
 _ROUND_SECONDS = 0.05
-_SETTLE_SECONDS = 0.005  # lets the threads of the library before go to sleep
+_SETTLE_SECONDS = 0.005
 _PEAK_STEPS = 500_000
 # Accumulators: more than the latency of an instruction by its throughput, and as many as registers hold.
 _PEAK_SUMS = 24
@@ -140,24 +142,8 @@ def measure(
     calls: dict[str, Callable[[], Any]], highest: Callable[[], float], rounds: int
 ) -> tuple[float, dict[str, list[float]]]:
     """The peak, and the seconds of all calls."""
-    samples: dict[str, list[float]] = {name: [] for name in calls}
-    peaks = []
-    names = list(calls)
-    for number in range(rounds):
-        time.sleep(_SETTLE_SECONDS)
-        peaks.append(highest())
-        for name in names[number % len(names) :] + names[: number % len(names)]:
-            call = calls[name]
-            time.sleep(_SETTLE_SECONDS)
-            call()
-            end = time.perf_counter() + _ROUND_SECONDS
-            while True:
-                began = time.perf_counter()
-                call()
-                stop = time.perf_counter()
-                samples[name].append(stop - began)
-                if stop >= end:
-                    break
+    peaks: list[float] = []
+    samples = seconds_of(calls, rounds, _ROUND_SECONDS, _SETTLE_SECONDS, lambda: peaks.append(highest()))
     return max(peaks), samples
 
 

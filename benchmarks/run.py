@@ -26,10 +26,11 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import jax
 import numpy as np
 import pyiree
+from turns import seconds_of
 from workloads import WORKLOADS, Workload
 
 _ROUND_SECONDS = 0.04
-_SETTLE_SECONDS = 0.01  # lets the threads of the library before go to sleep
+_SETTLE_SECONDS = 0.01
 EXECUTORS = ("pyiree", "pyiree (device)", "jax", "jax (device)", "numpy", "numba")
 
 
@@ -69,21 +70,7 @@ def error(found: Any, expected: Any) -> float:
 
 def measure(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
     """Median microseconds of each call."""
-    samples: dict[str, list[float]] = {name: [] for name in calls}
-    names = list(calls)
-    for number in range(rounds):
-        for name in names[number % len(names) :] + names[: number % len(names)]:
-            call = calls[name]
-            time.sleep(_SETTLE_SECONDS)
-            call()
-            end = time.perf_counter() + _ROUND_SECONDS
-            while True:
-                began = time.perf_counter()
-                call()
-                stop = time.perf_counter()
-                samples[name].append(stop - began)
-                if stop >= end:
-                    break
+    samples = seconds_of(calls, rounds, _ROUND_SECONDS, _SETTLE_SECONDS)
     return {name: 1e6 * statistics.median(times) for name, times in samples.items()}
 
 

@@ -24,7 +24,7 @@ def leave_reproducer(error: Exception, context: PassContext, again: PassContext,
     again.crash_reproducer, again.reproduced_pass = path, context.failed_pass
     try:
         compile()
-    except Exception:
+    except Exception:  # which is expected: the first error is the one to tell
         left = os.path.getsize(path) > 0
     else:
         left = False

@@ -1,7 +1,7 @@
 """About how long the commands of a region take on one core.
 
 Enters: a module at the cmd level. Leaves: the nanoseconds of each dispatch entry, and of ops of the host that have the
-device do commands.
+device do commands; how many iterations of a loop a dispatch should do.
 """
 
 from __future__ import annotations
@@ -21,6 +21,11 @@ from pyiree.compiler.stream.loop_function import commands_of
 _START = 10.0
 _PER_BYTE = 0.05
 _UNKNOWN_LENGTH = 20_000.0
+
+#: Work of an iteration that one core does before the host, or several cores, would have begun; and of a dispatch, which
+#: ends soon enough for a program to be interrupted.
+_LITTLE = 20_000.0
+_LONG = 10_000_000.0
 
 Costs = dict[tuple[str, str], float | None]
 
@@ -50,6 +55,13 @@ def commands_nanoseconds(host_ops: Iterable[Operation], costs: Costs) -> float |
                     return None
                 total += cost
     return total
+
+
+def iterations_of_dispatch(iteration_nanoseconds: float | None) -> int | None:
+    """How many iterations of a loop one dispatch should do; None for iterations that should be dispatched each."""
+    if iteration_nanoseconds is None or iteration_nanoseconds > _LITTLE:
+        return None
+    return max(1, int(_LONG / max(iteration_nanoseconds, 1.0)))
 
 
 def _constant(value: Value) -> int | None:

@@ -35,14 +35,10 @@ from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.ir.symbol_table import SymbolTable
 from pyiree.compiler.stream import ops
 from pyiree.compiler.stream.buffer_rounds import Round, buffer_round
-from pyiree.compiler.stream.command_costs import Costs, commands_nanoseconds, entry_costs
+from pyiree.compiler.stream.command_costs import Costs, commands_nanoseconds, entry_costs, iterations_of_dispatch
 from pyiree.compiler.stream.loop_function import LoopFunction, commands_of, is_host_arithmetic
 from pyiree.compiler.stream.pack_dispatch_operands import words_of
 from pyiree.compiler.stream.types import ResourceAccessAttr, is_resource, timepoint
-
-#: Work of an iteration, in nanoseconds, that one core does as soon as several would; and of one dispatch.
-_LITTLE = 20_000.0
-_LONG = 10_000_000.0
 
 
 @register_pass("pyiree-stream-form-loop-dispatches")
@@ -100,10 +96,9 @@ def _next_loop(func: FuncOp, costs: Costs) -> tuple[_Loop, Round, int] | None:
         if loop is None:
             continue
         around = buffer_round(loop.header, loop.end.dest_operands)
-        time = commands_nanoseconds(loop.body.ops, costs)
-        if around is None or time is None or time > _LITTLE:
+        most = iterations_of_dispatch(commands_nanoseconds(loop.body.ops, costs))
+        if around is None or most is None:
             continue
-        most = max(1, int(_LONG / max(time, 1.0)))
         most -= most % around.length if most > around.length else 0
         if _fits(loop, around, most):
             return loop, around, most

@@ -41,16 +41,12 @@ from pyiree.compiler.ir.symbol_table import SymbolTable
 from pyiree.compiler.ir.types import Type, i1, i64, index
 from pyiree.compiler.stream import ops
 from pyiree.compiler.stream.buffer_rounds import Round, buffer_round
-from pyiree.compiler.stream.command_costs import commands_nanoseconds, entry_costs
+from pyiree.compiler.stream.command_costs import commands_nanoseconds, entry_costs, iterations_of_dispatch
 from pyiree.compiler.stream.loop_function import commands_of, is_host_arithmetic
 from pyiree.compiler.stream.pack_dispatch_operands import words_of
 from pyiree.compiler.stream.types import STAGING, TRANSIENT, ResourceAccessAttr, ResourceType, timepoint
 from pyiree.compiler.stream.while_function import WORD, WhileFunction, is_staged, numbers_of
 
-#: Work of an iteration, in nanoseconds, that is less than the host takes to look at the condition and start the next;
-#: and of one dispatch.
-_LITTLE = 20_000.0
-_LONG = 10_000_000.0
 #: Buffers may be in so many places.
 _MOST_PLACES = 12
 
@@ -64,9 +60,8 @@ def form_while_dispatches(module: ModuleOp, context: PassContext) -> None:
         if isinstance(func, FuncOp) and not func.is_declaration:
             loops = [loop for block in func.body.blocks if (loop := _loop_at(block)) is not None]
             for number, loop in enumerate(loops):
-                time = commands_nanoseconds((*loop.header.ops, *loop.body.ops), costs)
-                if time is not None and time <= _LITTLE:
-                    most = max(1, int(_LONG / max(time, 1.0)))
+                most = iterations_of_dispatch(commands_nanoseconds((*loop.header.ops, *loop.body.ops), costs))
+                if most is not None:
                     _Replacement(loop, most, func, symbols, f"{func.sym_name}_while_{number}").run()
             if loops:
                 canonicalize(func, context)

@@ -1,5 +1,9 @@
 """Flax: an MLP-Mixer and a ViT block, their initialisation and their gradients."""
 
+import importlib.util
+import pathlib
+import sys
+
 import jax
 import jax.numpy as jnp
 import pyiree
@@ -7,29 +11,16 @@ import pytest
 
 nn = pytest.importorskip("flax.linen")
 nnx = pytest.importorskip("flax.nnx")
+pytest.importorskip("optax")
+EXAMPLE = pathlib.Path(__file__).parents[2] / "examples" / "mixer_flax.py"
 
 
-class MixerBlock(nn.Module):
-    tokens: int
-    channels: int
-
-    @nn.compact
-    def __call__(self, x):
-        y = nn.LayerNorm()(x).swapaxes(1, 2)
-        y = nn.Dense(x.shape[1])(nn.gelu(nn.Dense(self.tokens)(y))).swapaxes(1, 2)
-        x = x + y
-        y = nn.LayerNorm()(x)
-        return x + nn.Dense(x.shape[2])(nn.gelu(nn.Dense(self.channels)(y)))
-
-
-class Mixer(nn.Module):
-    @nn.compact
-    def __call__(self, images):
-        x = nn.Conv(32, (4, 4), strides=(4, 4))(images)
-        x = x.reshape(x.shape[0], -1, x.shape[-1])
-        for _ in range(2):
-            x = MixerBlock(16, 64)(x)
-        return nn.Dense(10)(nn.LayerNorm()(x).mean(1))
+def example():
+    """The example that trains a Mixer, as a module."""
+    spec = importlib.util.spec_from_file_location("mixer_flax", EXAMPLE)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # dataclasses look for it there
+    spec.loader.exec_module(module)
+    return module
 
 
 class VisionTransformerBlock(nn.Module):
@@ -51,7 +42,7 @@ class ConvolutionWithStatistics(nn.Module):
 
 KEY = jax.random.key(0)
 MODELS = {
-    "mixer": (Mixer(), jax.random.normal(KEY, (2, 32, 32, 3))),
+    "mixer": (example().Mixer(), jax.random.normal(KEY, (2, 32, 32, 3))),
     "vit": (VisionTransformerBlock(), jax.random.normal(KEY, (2, 17, 32))),
 }
 

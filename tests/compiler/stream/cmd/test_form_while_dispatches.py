@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
-from pyiree.compiler.stream import form_while_dispatches
+from pyiree.compiler.stream import command_costs
 
 PASS = "pyiree-stream-form-while-dispatches"
 _RANDOM = np.random.default_rng(11)
@@ -178,7 +178,7 @@ def _compiled(name):
 def compiled(request):
     """The text after the stream phase and the `.vmfb` of each program, by how long a dispatch may take."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(form_while_dispatches, "_LONG", request.param)
+        patch.setattr(command_costs, "_LONG", request.param)
         return {name: _compiled(name) for name in PROGRAMS}
 
 
