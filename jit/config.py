@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import types
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +19,8 @@ from typing import Any, NamedTuple
 from pyiree.errors import ConfigError
 
 LOG_TOPICS = ("misses", "compiles", "cache")
+#: Variables that the native runtime reads and that have no attribute here.
+RUNTIME_VARIABLES = ("PYIREE_RUNTIME", "PYIREE_RUNTIME_CACHE_DIR")
 
 
 class Setting(NamedTuple):
@@ -148,6 +151,14 @@ def variable(name: str) -> str:
     return f"PYIREE_{name.upper()}"
 
 
+def _warn_of_unknown_variables() -> None:
+    """A misspelled variable would be without effect in silence."""
+    known = {*map(variable, SETTINGS), *RUNTIME_VARIABLES}
+    for name in os.environ:
+        if name.startswith("PYIREE_") and name not in known:
+            warnings.warn(f"{name}: pyiree has no such setting; there are {', '.join(sorted(known))}", stacklevel=2)
+
+
 def logs(topic: str) -> bool:
     """Whether `topic` is to be told about on stderr."""
     return topic in sys.modules[__name__].log
@@ -160,3 +171,4 @@ def say(topic: str, text: str) -> None:
 
 
 sys.modules[__name__].__class__ = _Settings
+_warn_of_unknown_variables()

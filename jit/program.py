@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pyiree import cache, config
-from pyiree.errors import CompileError, PyireeError
+from pyiree.errors import CompileError, ConfigError, PyireeError
 
 DEFAULT_DEVICE = "local-task"
 
@@ -32,13 +32,18 @@ class Options(NamedTuple):
 
     def compile_options(self, disk: cache.DiskCache | None) -> Any:
         """The compiler's own options."""
+        from pyiree.compiler.ir.passes import pass_names
         from pyiree.compiler.pipeline import CompileOptions
 
+        watched = config.print_after
+        for name in watched:
+            if name not in ("all", *pass_names()):
+                raise ConfigError(f"PYIREE_PRINT_AFTER: there is no pass {name!r}; `pyiree opt --list-passes` has them")
         return CompileOptions(
             target_cpu=self.cpu,
             object_cache=None if disk is None else disk.objects,
             dump_dir=config.dump,
-            print_ir_after=config.print_after,
+            print_ir_after=watched,
             verify_each=config.verify,
             **dict(self.extra),
         )

@@ -1,8 +1,12 @@
 """Settings: attribute and environment variable of one name, checked."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
+import pyiree
 import pytest
 from pyiree import config
 from pyiree.errors import ConfigError
@@ -95,3 +99,17 @@ def test_unknown_settings_are_refused(setting):
         setting("cachedir", "/x")
     with pytest.raises(AttributeError, match="no setting"):
         config.cachedir  # noqa: B018
+
+
+def test_a_misspelled_variable_is_told_about():
+    environment = {**os.environ, "PYIREE_CACHE_DIRECTORY": "/somewhere"}
+    code = "import pyiree; pyiree.config.cache"
+    result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert "PYIREE_CACHE_DIRECTORY: pyiree has no such setting" in result.stderr
+    assert "PYIREE_CACHE_DIR," in result.stderr
+
+
+def test_a_pass_to_print_after_must_exist(setting):
+    setting("print_after", "canonicalise")
+    with pytest.raises(ConfigError, match="PYIREE_PRINT_AFTER: there is no pass 'canonicalise'"):
+        pyiree.jit(lambda x: x + 1)(np.float32(1))
