@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from .. import configure
+from ..complex_values import Element
 from ..configure import Band, VectorPlan
 from ..dispatch import DispatchGraph, KernelContext
 from ..evaluate import Evaluator
@@ -18,6 +19,7 @@ from ..loops import KernelBuilder, storage_bytes
 from ..nest import loop_nest, split_range, tile_ranges, vector_loop
 from ..placement import Placement
 from ..plan import Plan, count_factors
+from ..row_prefetch import rows_ahead
 from ..stores import result_stores, stream_large_results
 from ..survey import Survey, SurveyScope, survey
 from ..target import Target
@@ -48,12 +50,14 @@ def build(graph: DispatchGraph, target: Target) -> Plan:
             indices = placement.place(store)
             store.store(scope, indices, evaluator.value_at(store.value, indices))
 
+    def evaluate(scope: LaneScope) -> list[Element]:
+        evaluator = Evaluator(context, scope)
+        return [evaluator.value_at(store.value, placement[store]) for store in stores]
+
     def body(scopes: list[LaneScope]) -> None:
         for scope in scopes:
-            evaluator = Evaluator(context, scope)
             # All values first: a store could otherwise come before a load of the same place.
-            values = [evaluator.value_at(store.value, placement[store]) for store in stores]
-            for store, value in zip(stores, values, strict=True):
+            for store, value in zip(stores, evaluate(scope), strict=True):
                 store.store(scope, placement[store], value)
 
     found = survey(context, syms, look)
@@ -77,12 +81,16 @@ def build(graph: DispatchGraph, target: Target) -> Plan:
     tiles = configure.tile_bands(bands, configure.point_nanoseconds(found, lanes), multiples)
     ranges = tile_ranges(builder, bands, tiles)
     outer = [k for k in range(len(bands)) if k != plan.band]
-    loop_nest(
-        scope,
-        [bands[k] for k in outer],
-        [ranges[k] for k in outer],
-        lambda inner: vector_loop(inner, bands[plan.band], ranges[plan.band], plan, body),
-    )
+    row = bands[plan.band], ranges[plan.band]
+    picking = (bands[outer[-1]], ranges[outer[-1]]) if outer else None
+    ahead = rows_ahead(context, found, picking, row, target, evaluate) if picking else None
+
+    def along_row(inner: LaneScope) -> None:
+        if ahead is not None:
+            ahead.prefetch(inner)
+        vector_loop(inner, *row, plan, body)
+
+    loop_nest(scope, [bands[k] for k in outer], [ranges[k] for k in outer], along_row)
     return Plan(builder.finish(), count_factors(context, [b.extent for b in bands], tiles.sizes))
 
 
