@@ -14,11 +14,9 @@ bytes of a `.vmfb`, or the text of the program after any phase.
 
 from __future__ import annotations
 
-import gc
 import importlib
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +25,7 @@ from pyiree.compiler import hal as _hal  # noqa: F401
 from pyiree.compiler import stream as _stream  # noqa: F401
 from pyiree.compiler import vm as _vm  # noqa: F401
 from pyiree.compiler.errors import UnsupportedError
+from pyiree.compiler.interpreter import for_compilation
 from pyiree.compiler.ir.passes import PassContext, PassManager, lookup_pass, pass_names
 from pyiree.compiler.ir.printer import print_operation
 from pyiree.compiler.options import CompileOptions
@@ -85,12 +84,13 @@ def compile(
         print_ir_after="all" in options.print_ir_after or options.print_ir_after,
         dump_dir=options.dump_dir,
     )
-    with _collector_paused():
+    with for_compilation():
         try:
             return _compile(source, context, compile_from, compile_to)
-        except UnsupportedError:
-            raise
-        except Exception as error:
+        except BaseException as error:
+            context.cancel()
+            if not isinstance(error, Exception) or isinstance(error, UnsupportedError):
+                raise
             if context.failed_pass is not None and context.dump_dir is None:
                 again = PassContext(options=options, verify_each=options.verify_each)
                 leave_reproducer(error, context, again, lambda: _compile(source, again, compile_from, compile_to))
@@ -167,20 +167,6 @@ def _timed(done: Compilation, phase: str, work: Callable[[], Any]) -> None:
     done.module = work()
     done.phase = phase
     done.timing[phase] = time.perf_counter() - started
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Keeps Python's cycle collector still: a compilation makes many objects that stay, and each of its rounds walks
-    all of them and of JAX's (40 % of a large program's compile time). Where threads overlap, it rests until one of
-    those that found it on is done."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _run_phase(module: Any, phase: str, context: PassContext) -> Any:

@@ -6,7 +6,7 @@ IREE's library query and imports nothing; what kernels call beyond each other co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from pyiree.compiler.errors import CompileError
@@ -15,8 +15,55 @@ from pyiree.runtime.vmfb.abi import LIBRARY_QUERY_SYMBOL
 from .elf.link import link
 from .llvm import library
 from .llvm.executable_library import EntryPoint, library_tables, query_module
-from .llvm.objects import KERNEL_SYMBOL, ObjectCache, Unit, compile_objects
+from .llvm.objects import KERNEL_SYMBOL, ObjectBatch, ObjectCache, Unit, compile_objects
 from .target import Target
+
+
+class ExecutableBuilder:
+    """An executable in the making: kernels are compiled from when they are added, cached and side by side."""
+
+    def __init__(self, name: str, target: Target, cache: ObjectCache | None = None) -> None:
+        self._name = name
+        self._target = target
+        self._cache = cache
+        self._batch = ObjectBatch(target, cache)
+        self._distinct: dict[tuple[str, bool], Unit] = {}
+        self._stands_for: dict[str, str] = {}
+
+    def add(self, kernel: Unit | str) -> None:
+        """One more kernel; those of equal text become one. A unit without a symbol keeps the names of its text."""
+        unit = Unit(kernel) if isinstance(kernel, str) else kernel
+        first = self._distinct.get((unit.text, unit.optimize))
+        if first is None:
+            first = self._distinct[unit.text, unit.optimize] = unit
+            self._batch.add(unit)
+        if unit.symbol and self._stands_for.setdefault(unit.symbol, first.symbol) != first.symbol:
+            raise CompileError(f"two kernels of {self._name} have the symbol {unit.symbol}")
+
+    def close(self, entry_points: Sequence[EntryPoint]) -> Callable[[], bytes]:
+        """No more kernels; what this returns waits for them and links them with the tables of the entry points, each
+        of which names a kernel by its unit's `symbol`."""
+        name, target, cache, stands_for = self._name, self._target, self._cache, self._stands_for
+        entry_points = [replace(e, symbol=stands_for.get(e.symbol, e.symbol)) for e in entry_points]
+        tables = library_tables(name, entry_points, target)
+        units = list(self._distinct.values())
+        # Kernels call each other by their symbols.
+        merged = {symbol: first for symbol, first in stands_for.items() if symbol != first}
+
+        def finish() -> bytes:
+            return link(
+                [tables, _query_object(target, cache), *self._batch.objects()],
+                [LIBRARY_QUERY_SYMBOL],
+                lambda symbol: library.object_of(symbol, target, cache),
+                ["", f"the query of {name}", *(f"kernel {unit.symbol or k} of {name}" for k, unit in enumerate(units))],
+                [{}, {}, *({**merged, KERNEL_SYMBOL: unit.symbol} if unit.symbol else {} for unit in units)],
+            )
+
+        return finish
+
+    def cancel(self) -> None:
+        """Leaves undone what has not started."""
+        self._batch.cancel()
 
 
 def build_executable(
@@ -26,32 +73,11 @@ def build_executable(
     target: Target,
     cache: ObjectCache | None = None,
 ) -> bytes:
-    """Compiles the kernels, cached and side by side, and links them with the tables of their entry points.
-
-    An entry point names a kernel by its unit's `symbol`; kernels of equal text become one. A unit without a
-    symbol keeps the names that its text gives."""
-    distinct: dict[tuple[str, bool], Unit] = {}
-    stands_for: dict[str, str] = {}
+    """An executable of kernels that are all there."""
+    builder = ExecutableBuilder(name, target, cache)
     for kernel in kernels:
-        unit = Unit(kernel) if isinstance(kernel, str) else kernel
-        first = distinct.setdefault((unit.text, unit.optimize), unit)
-        if unit.symbol and stands_for.setdefault(unit.symbol, first.symbol) != first.symbol:
-            raise CompileError(f"two kernels of {name} have the symbol {unit.symbol}")
-    entry_points = [replace(e, symbol=stands_for.get(e.symbol, e.symbol)) for e in entry_points]
-    units = list(distinct.values())
-    # Kernels call each other by their symbols.
-    merged = {symbol: first for symbol, first in stands_for.items() if symbol != first}
-    return link(
-        [
-            library_tables(name, entry_points, target),
-            _query_object(target, cache),
-            *compile_objects(units, target, cache),
-        ],
-        [LIBRARY_QUERY_SYMBOL],
-        lambda symbol: library.object_of(symbol, target, cache),
-        ["", f"the query of {name}", *(f"kernel {unit.symbol or k} of {name}" for k, unit in enumerate(units))],
-        [{}, {}, *({**merged, KERNEL_SYMBOL: unit.symbol} if unit.symbol else {} for unit in units)],
-    )
+        builder.add(kernel)
+    return builder.close(entry_points)()
 
 
 _query_objects: dict[Target, bytes] = {}

@@ -4,8 +4,9 @@ Before: a hal.executable for each dispatch, with the functions of its variant.
 After:  one hal.executable whose variant holds an ELF (`pyiree.binary`), with an export for each kernel whose count
         region says how many workgroups run for a workload.
 
-Equal kernels are compiled once; kernels compile side by side, and come from the object cache where it has them. The CPU
-is that of the compile options; it must be of the kind that the program's devices load.
+Equal kernels are compiled once; kernels compile side by side, and come from the object cache where it has them. They
+are not waited for: LLVM makes them while the passes that follow go on, until something looks at the binary. The CPU is
+that of the compile options; it must be of the kind that the program's devices load.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
-import numpy as np
+from pyiree.compiler.codegen.executable import ExecutableBuilder
 from pyiree.compiler.codegen.sequence import SequenceKernel, is_sequence, translate_sequence
 from pyiree.compiler.codegen.target import Target
-from pyiree.compiler.codegen.translate import DispatchKernel, link_executable, translate_dispatch
+from pyiree.compiler.codegen.translate import DispatchKernel, translate_dispatch
 from pyiree.compiler.dialects.builtin import ModuleOp
 from pyiree.compiler.dialects.func import FuncOp
 from pyiree.compiler.dialects.hal import DeviceType
@@ -33,10 +34,9 @@ from pyiree.compiler.hal.workgroup_counts import emit_workgroup_count
 from pyiree.compiler.ir.attributes import ArrayAttr, SymbolRefAttr
 from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import Block
-from pyiree.compiler.ir.dense import DenseElementsAttr
 from pyiree.compiler.ir.diagnostics import CompileError
 from pyiree.compiler.ir.passes import PassContext, PassManager, register_pass
-from pyiree.compiler.ir.types import VectorType, i8
+from pyiree.compiler.ir.pending import PendingBytesAttr
 from pyiree.compiler.options import CompileOptions
 
 #: Where a variant keeps its machine code until it is serialized.
@@ -53,6 +53,8 @@ def translate_all_executables(module: ModuleOp, context: PassContext) -> None:
     variants = [v for op in executables for v in op.body.entry.ops if isinstance(v, ExecutableVariantOp)]
     first = variants[0]
     name = f"{module.sym_name or 'module'}_linked"
+    builder = ExecutableBuilder(name, options.target, options.object_cache)
+    context.cancel_on_failure(builder.cancel)
     kernels: list[DispatchKernel | SequenceKernel] = []
     translated: dict[tuple[str, str], DispatchKernel | SequenceKernel] = {}
     exports: dict[str, ExecutableExportOp] = {}
@@ -67,12 +69,12 @@ def translate_all_executables(module: ModuleOp, context: PassContext) -> None:
             renamed[old] = SymbolRefAttr(name, first.sym_name, unique)
             kernel = translated[key] = _translate(function, translated, options.target)
             kernels.append(kernel)
+            builder.add(kernel.unit())
             _set_count(export, kernel)
             export.detach()
             export.ordinal = len(exports)
             exports[unique] = export
-    elf = link_executable(name, kernels, options.target, options.object_cache)
-    data = DenseElementsAttr(VectorType((len(elf),), i8), np.frombuffer(elf, np.int8))
+    data = PendingBytesAttr(builder.close([kernel.entry_point for kernel in kernels]))
     location = executables[0].location
     variant = ExecutableVariantOp(
         sym_name=first.sym_name,

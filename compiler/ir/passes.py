@@ -49,6 +49,7 @@ class PassContext:
     reproduced_pass: int | None = None
     failed_pass: int | None = None
     _analyses: dict[tuple[Any, Operation], Any] = dataclasses.field(default_factory=dict)
+    _cancellations: list[Callable[[], None]] = dataclasses.field(default_factory=list)
     _instrumentation: Instrumentation | None = None
 
     def analysis(self, make: Callable[[Any], Any], op: Operation) -> Any:
@@ -62,6 +63,15 @@ class PassContext:
     def invalidate_analyses(self, keep: Sequence[Any] = ()) -> None:
         """Forgets analyses, those in `keep` aside."""
         self._analyses = {key: value for key, value in self._analyses.items() if key[0] in keep}
+
+    def cancel_on_failure(self, cancel: Callable[[], None]) -> None:
+        """Something goes on beside the passes; `cancel` ends it if the compilation does not come to an end."""
+        self._cancellations.append(cancel)
+
+    def cancel(self) -> None:
+        """Ends what goes on beside the passes."""
+        for cancel in self._cancellations:
+            cancel()
 
     @property
     def instrumentation(self) -> Instrumentation:

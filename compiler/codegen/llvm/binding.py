@@ -21,6 +21,11 @@ _TEXT = ctypes.c_char_p
 _OUT_TEXT = ctypes.POINTER(ctypes.c_void_p)
 _INT = ctypes.c_int
 
+#: Functions that take no time: the GIL is kept, since another thread would take it for longer than they last.
+_BRIEF = frozenset(
+    ("ContextCreate", "VerifyModule", "DisposeString", "GetBufferStart", "GetBufferSize", "DisposeMemoryBuffer")
+)
+
 # name after LLVMPY_ → (result, arguments)
 _FUNCTIONS = {
     "ContextCreate": (_POINTER, ()),
@@ -68,10 +73,10 @@ class _Library:
 
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
-        handle = ctypes.CDLL(llvm.ffi.lib._name)
+        handle, brief = ctypes.CDLL(llvm.ffi.lib._name), ctypes.PyDLL(llvm.ffi.lib._name)
         for name, (result, arguments) in _FUNCTIONS.items():
             try:
-                function = getattr(handle, "LLVMPY_" + name)
+                function = getattr(brief if name in _BRIEF else handle, "LLVMPY_" + name)
             except AttributeError:
                 raise CompileError(f"this llvmlite has no function LLVMPY_{name}; pyiree needs llvmlite 0.50") from None
             function.restype, function.argtypes = result, arguments

@@ -2,7 +2,8 @@
 
 Enters: IR texts (one kernel each) and a Target. Leaves: object bytes in the same order. Kernels with explicit
 vectors skip the middle end (code generation level 1: the same speed, a third to a half of the time); kernels
-written as scalar loops ask for `optimize`, the O2 pipeline with LLVM's vectorisers.
+written as scalar loops ask for `optimize`, the O2 pipeline with LLVM's vectorisers. LLVM works on other threads from
+the moment that it has a text, while this one goes on with the rest of the program in Python.
 """
 
 from __future__ import annotations
@@ -17,9 +18,6 @@ from typing import NamedTuple, Protocol
 
 from ..target import Target, usable_cores
 from .binding import MachineOptions, compile_text, llvm_version
-
-# Handing work to threads pays once there are some milliseconds of it: about 1 ms for each 1,000 characters.
-_PARALLEL_MIN_TEXT = 20_000
 
 _EXPLICIT_LEVEL = 1
 _OPTIMIZED_LEVEL = 2
@@ -71,31 +69,73 @@ def assembly(unit: Unit | str, target: Target) -> str:
     return compile_text(unit.text, _options(unit, target), unit.optimize, assembly=True).decode()
 
 
-def compile_objects(
-    units: Sequence[Unit | str], target: Target, cache: ObjectCache | None = None, parallel: bool = True
-) -> list[bytes]:
-    """Objects of many modules, in order. Equal modules compile once in a process; cold ones side by side on the
-    usable cores. An exception, Ctrl-C included, leaves what has not started undone."""
-    units = [Unit(u) if isinstance(u, str) else u for u in units]
-    keys = [object_key(unit, target) for unit in units]
-    done: dict[str, bytes] = {}
-    cold: dict[str, Unit] = {}
-    for key, unit in zip(keys, units):
-        if key in done or key in cold:
-            continue
+class ObjectBatch:
+    """Objects of many modules. Each starts to be made when it is added; equal ones are made once in a process."""
+
+    def __init__(self, target: Target, cache: ObjectCache | None = None, parallel: bool = True) -> None:
+        self._target = target
+        self._cache = cache
+        self._parallel = parallel and usable_cores() > 1
+        self._keys: list[str] = []
+        self._done: dict[str, bytes] = {}
+        self._cold: dict[str, Unit] = {}
+        self._started: dict[str, Future] = {}
+
+    def add(self, unit: Unit | str) -> None:
+        """One more module."""
+        unit = Unit(unit) if isinstance(unit, str) else unit
+        key = object_key(unit, self._target)
+        self._keys.append(key)
+        if key in self._done or key in self._cold:
+            return
+        cache = self._cache
         data = cache.get(key) if cache is not None else None
         if data is None and (data := _recent.get(key)) is not None and cache is not None:
             cache.put(key, data)
-        if data is None:
-            cold[key] = unit
-        else:
-            done[key] = data
-    for key, data in zip(cold, _compile_cold(list(cold.values()), target, parallel)):
-        done[key] = data
+        if data is not None:
+            self._done[key] = data
+            return
+        self._cold[key] = unit
+        if self._parallel:
+            self._started[key] = _pool().submit(compile_object, unit, self._target)
+
+    def objects(self) -> list[bytes]:
+        """The objects in the order of their modules. An exception, Ctrl-C included, leaves what has not started
+        undone."""
+        try:
+            # What no thread has begun is done here, from the other end: this thread would only wait.
+            for key, unit in reversed(self._cold.items()):
+                future = self._started.get(key)
+                if key not in self._done and (future is None or future.cancel()):
+                    self._keep(key, compile_object(unit, self._target))
+            for key, future in self._started.items():
+                if key not in self._done:
+                    self._keep(key, future.result())
+        except BaseException:
+            self.cancel()
+            raise
+        return [self._done[key] for key in self._keys]
+
+    def cancel(self) -> None:
+        """Leaves undone what has not started."""
+        for future in self._started.values():
+            future.cancel()
+
+    def _keep(self, key: str, data: bytes) -> None:
+        self._done[key] = data
         _recent.put(key, data)
-        if cache is not None:
-            cache.put(key, data)
-    return [done[key] for key in keys]
+        if self._cache is not None:
+            self._cache.put(key, data)
+
+
+def compile_objects(
+    units: Sequence[Unit | str], target: Target, cache: ObjectCache | None = None, parallel: bool = True
+) -> list[bytes]:
+    """Objects of many modules, in order; cold ones are compiled side by side on the usable cores."""
+    batch = ObjectBatch(target, cache, parallel and len(units) > 1)
+    for unit in units:
+        batch.add(unit)
+    return batch.objects()
 
 
 class _Recent:
@@ -141,33 +181,16 @@ def forget_objects() -> None:
     _recent.clear()
 
 
-def _compile_cold(units: list[Unit], target: Target, parallel: bool) -> list[bytes]:
-    large = sum(len(unit.text) for unit in units) >= _PARALLEL_MIN_TEXT
-    if not parallel or len(units) < 2 or not large or usable_cores() < 2:
-        return [compile_object(unit, target) for unit in units]
-    # Longest first, so that the last thread to finish holds a short one.
-    order = sorted(range(len(units)), key=lambda k: -len(units[k].text))
-    pool = _pool()
-    futures: dict[int, Future] = {k: pool.submit(compile_object, units[k], target) for k in order}
-    try:
-        done = {k: futures[k].result() for k in order}  # in the order of starting, to see an error early
-        return [done[k] for k in range(len(units))]
-    except BaseException:
-        for future in futures.values():
-            future.cancel()
-        raise
-
-
 _pool_lock = threading.Lock()
 _shared_pool: ThreadPoolExecutor | None = None
 
 
 def _pool() -> ThreadPoolExecutor:
-    """The compile threads, started at first need and kept with their target machines."""
+    """The compile threads, started at first need and kept with their target machines; one core is the caller's."""
     global _shared_pool
     with _pool_lock:
         if _shared_pool is None:
-            _shared_pool = ThreadPoolExecutor(usable_cores(), thread_name_prefix="pyiree-compile")
+            _shared_pool = ThreadPoolExecutor(max(usable_cores() - 1, 1), thread_name_prefix="pyiree-compile")
         return _shared_pool
 
 

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from pyiree.compiler.codegen import target as targets
@@ -120,6 +121,49 @@ def test_interrupt_leaves_pending_work_undone(monkeypatch):
         compile_objects([_kernel(f"k{i}", count=60) for i in range(40)], HOST)
     time.sleep(0.1)
     assert len(started) < 10
+
+
+def test_a_batch_starts_when_a_module_is_added(monkeypatch):
+    started = threading.Event()
+
+    def compile_it(unit, target):
+        started.set()
+        return compile_object(unit, target)
+
+    monkeypatch.setattr(objects, "compile_object", compile_it)
+    monkeypatch.setattr(objects, "usable_cores", lambda: 2)
+    objects.forget_objects()
+    batch = objects.ObjectBatch(HOST)
+    texts = [_kernel("first"), _kernel("second"), _kernel("first")]
+    batch.add(texts[0])
+    assert started.wait(20)
+    batch.add(texts[1])
+    batch.add(texts[2])
+    assert batch.objects() == [compile_object(text, HOST) for text in texts]
+    assert batch.objects()[0] == batch.objects()[2]
+
+
+def test_a_cancelled_batch_is_left_undone(monkeypatch):
+    begun, may_end, done = threading.Event(), threading.Event(), []
+
+    def slow(unit, target):
+        begun.set()
+        may_end.wait(20)
+        done.append(unit)
+        return b""
+
+    monkeypatch.setattr(objects, "compile_object", slow)
+    monkeypatch.setattr(objects, "_shared_pool", ThreadPoolExecutor(1))
+    monkeypatch.setattr(objects, "usable_cores", lambda: 2)
+    objects.forget_objects()
+    batch = objects.ObjectBatch(HOST)
+    for k in range(5):
+        batch.add(_kernel("k", count=k + 1))
+    assert begun.wait(20)
+    batch.cancel()
+    may_end.set()
+    objects._shared_pool.shutdown(wait=True)
+    assert len(done) == 1
 
 
 def test_assembly_is_readable():
