@@ -448,8 +448,10 @@ class Evaluator:
         """A sum or multiple of positions as one, so that reading there is no gather; None for other arithmetic."""
         if not op.result.type.is_index:
             return None
-        known = [positions.get(v) or _constant_index(values.get(v)) for v in op.operands]
-        if None in known or not any(v in positions for v in op.operands):
+        if not any(v in positions for v in op.operands):
+            return None
+        known = [positions.get(v) or _constant_index(self._body_value(v, values, positions)) for v in op.operands]
+        if None in known:
             return None
         x, y = known
         if op.name == "arith.addi":
@@ -475,8 +477,8 @@ def _is_never(condition: LoopValue | None) -> bool:
 _LINEAR = frozenset({"arith.addi", "arith.subi", "arith.muli"})
 
 
-def _constant_index(value: Element | None) -> Index | None:
-    return None if value is None or value.__class__ is Complex or value.const is None else indexing.of(value)
+def _constant_index(value: Element) -> Index | None:
+    return None if value.__class__ is Complex or value.const is None else indexing.of(value)
 
 
 def _needed_ops(body: Block, wanted: Sequence[Value], known: dict) -> list[Operation]:

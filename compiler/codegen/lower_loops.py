@@ -12,8 +12,7 @@ from .llvm import values as lv
 from .llvm.kernel import Kernel
 from .llvm.pairs import emit_dot2
 from .loops import ELEMENT_BITS, Block, Buffer, KernelFunction, Op, Value, vector
-from .scalar_ops import emit_scalar_op, llvm_storage, llvm_type
-from .small_floats import FORMATS
+from .scalar_ops import FLOATS_AS_BITS, emit_scalar_op, llvm_storage, llvm_type
 from .target import Target
 
 
@@ -84,7 +83,7 @@ class _Lowering:
             if value.const is None:
                 raise ValueError(f"kernel {self.loops.name} uses a value before it is computed")
             number = value.const
-            if value.type.elem in FORMATS:
+            if value.type.elem in FLOATS_AS_BITS:
                 number = float_to_bits(number, value.type.elem)
             found = self._values[value] = lv.const(number, llvm_type(value.type))
         return found
@@ -261,7 +260,7 @@ class _Lowering:
             count //= 2
             type = vector(type.elem, count)
             halves = [self.fn.slice(x, 0, count), self.fn.slice(x, count, count)]
-            x = emit_scalar_op(self.fn, self.target, name, halves, type, None)
+            x = emit_scalar_op(self.fn, self.target, name, halves, type, None, [type, type])
         return x
 
     def fma(self, op: Op) -> None:

@@ -3,7 +3,8 @@
 Enters: the op's dialect name, its operands as `llvm.values.Value`, the loop IR types and the op's attribute.
 Leaves: the result's LLVM value.
 
-Rules: half and bfloat arithmetic is done in f32 and rounded once an op; integers wrap; a bool is i1 in registers;
+Rules: half and bfloat arithmetic is done in f32 and rounded once an op; integers wrap; a bool is i1 in registers; a
+bfloat is an i16 there, since LLVM takes vectors of them from block to block by calls where the CPU has no such floats;
 no fast-math flags, no contraction. maximumf and minimumf pass NaN on and order the zeros; maxnumf and minnumf
 drop it. A conversion of a float to an integer is what the op says: undefined out of range.
 """
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 
 from .llvm import values as lv
 from .llvm.function import Function
+from .llvm.rounding import round_to_bfloat
 from .loops import ELEMENT_BITS, SMALL_FLOATS, Type
 from .math import emit_math
 from .small_floats import FORMATS, extend, truncate
@@ -21,7 +23,7 @@ from .target import Target
 
 _LLVM_ELEMENTS = {
     "i1": lv.I1, "i2": "i2", "i4": "i4", "i8": lv.I8, "i16": lv.I16, "i32": lv.I32, "i64": lv.I64,
-    "f16": lv.F16, "bf16": lv.BF16, "f32": lv.F32, "f64": lv.F64,
+    "f16": lv.F16, "bf16": lv.I16, "f32": lv.F32, "f64": lv.F64,
     **dict.fromkeys(SMALL_FLOATS, lv.I8),
 }  # fmt: skip
 
@@ -40,7 +42,9 @@ _CASTS = {
     "arith.uitofp": "uitofp", "arith.fptosi": "fptosi", "arith.fptoui": "fptoui",
 }  # fmt: skip
 
-_NARROW_FLOATS = (lv.F16, lv.BF16)
+#: Floats whose bits are integers in registers.
+FLOATS_AS_BITS = frozenset({*FORMATS, "bf16"})
+_FROM_INTEGER = ("arith.sitofp", "arith.uitofp")
 _MOVES = frozenset({"arith.select", "arith.bitcast", "arith.extf", "arith.truncf"})
 
 
@@ -63,14 +67,14 @@ def emit_scalar_op(
     attrs,
     operand_types: Sequence[Type] = (),
 ) -> lv.Value:
-    """Writes one op; `type` is the result's. The operands' types are needed where bytes may be floats."""
-    if type.elem in FORMATS or any(t.elem in FORMATS for t in operand_types):
-        return _on_small_floats(fn, target, name, operands, type, attrs, operand_types)
-    if name not in _MOVES and any(lv.elem(v.ty) in _NARROW_FLOATS for v in operands):
+    """Writes one op; `type` is the result's. The operands' types are needed where integers may be floats."""
+    if type.elem in FLOATS_AS_BITS or any(t.elem in FLOATS_AS_BITS for t in operand_types):
+        return _on_bits(fn, target, name, operands, type, attrs, operand_types)
+    if name not in _MOVES and any(lv.elem(v.ty) == lv.F16 for v in operands):
         return _in_f32(fn, target, name, operands, type, attrs)
     result = llvm_type(type)
-    if lv.elem(result) in _NARROW_FLOATS and name in ("arith.sitofp", "arith.uitofp"):
-        return _integer_to_narrow_float(fn, name, operands[0], result)
+    if lv.elem(result) == lv.F16 and name in _FROM_INTEGER:
+        return fn.fptrunc(_integer_to_be_rounded(fn, name, operands[0]), result)
     direct = _DIRECT.get(name)
     if direct is not None:
         return getattr(fn, direct)(*operands)
@@ -83,19 +87,19 @@ def emit_scalar_op(
     return emit_math(fn, name, operands, target)
 
 
-def _on_small_floats(fn, target, name, operands, type, attrs, operand_types) -> lv.Value:
-    """Eight-bit floats are bytes here: moved as such, and computed with in f32."""
+def _on_bits(fn, target, name, operands, type, attrs, operand_types) -> lv.Value:
+    """Floats that are integers here: moved as such, and computed with in f32."""
     if name == "arith.bitcast":
-        return operands[0]
+        return fn.bitcast(operands[0], llvm_type(type)) if type.bits == 16 else operands[0]
     if name == "arith.select":
         return fn.select(*operands)
     wide = []
     types = []
     for value, kind in zip(operands, operand_types, strict=True):
-        small = kind.elem in FORMATS
-        wide.append(extend(fn, value, kind.elem) if small else value)
+        small = kind.elem in FLOATS_AS_BITS
+        wide.append(extend_bits(fn, value, kind.elem) if small else value)
         types.append(kind.with_elem("f32") if small else kind)
-    if type.elem not in FORMATS:
+    if type.elem not in FLOATS_AS_BITS:
         if name == "arith.extf":
             # f32 may be wider than the result, which holds every number of eight bits.
             name = "arith.truncf" if lv.bits(llvm_type(type)) < 32 else name
@@ -103,12 +107,28 @@ def _on_small_floats(fn, target, name, operands, type, attrs, operand_types) -> 
                 return wide[0]
         return emit_scalar_op(fn, target, name, wide, type, attrs, types)
     in_f32 = type.with_elem("f32")
-    if name in ("arith.truncf", "arith.extf"):
+    if type.elem == "bf16" and name in _FROM_INTEGER:
+        value = _integer_to_be_rounded(fn, name, operands[0])
+    elif type.elem == "bf16" and name == "arith.truncf":
+        value = wide[0]
+    elif name in ("arith.truncf", "arith.extf"):
         bits = lv.bits(wide[0].ty)
         value = wide[0] if bits == 32 else fn.fpext(wide[0], lv.F32) if bits < 32 else _to_odd(fn, wide[0])
     else:
         value = emit_scalar_op(fn, target, name, wide, in_f32, attrs, types)
-    return truncate(fn, value, type.elem)
+    return truncate_to_bits(fn, value, type.elem)
+
+
+def extend_bits(fn: Function, x: lv.Value, elem: str) -> lv.Value:
+    """The bits of a float as f32, exactly."""
+    if elem == "bf16":
+        return fn.bitcast(fn.shl(fn.zext(x, lv.I32), 16), lv.F32)
+    return extend(fn, x, elem)
+
+
+def truncate_to_bits(fn: Function, x: lv.Value, elem: str) -> lv.Value:
+    """The bits of f32 (of any float for bf16), rounded once to nearest even."""
+    return round_to_bfloat(fn, x) if elem == "bf16" else truncate(fn, x, elem)
 
 
 def _to_odd(fn, x) -> lv.Value:
@@ -123,26 +143,25 @@ def _to_odd(fn, x) -> lv.Value:
 
 
 def _in_f32(fn, target, name, operands, type, attrs) -> lv.Value:
-    wide = [fn.fpext(v, lv.F32) if lv.elem(v.ty) in _NARROW_FLOATS else v for v in operands]
+    wide = [fn.fpext(v, lv.F32) if lv.elem(v.ty) == lv.F16 else v for v in operands]
     if not type.is_float:
         return emit_scalar_op(fn, target, name, wide, type, attrs)
     value = emit_scalar_op(fn, target, name, wide, type.with_elem("f32"), attrs)
     return fn.fptrunc(value, llvm_type(type))
 
 
-def _integer_to_narrow_float(fn, name, x, result) -> lv.Value:
-    """Rounds once: f64 holds every integer up to 53 bits, and a wider one rounds to odd before it gets there."""
+def _integer_to_be_rounded(fn, name, x) -> lv.Value:
+    """A float that rounds to a 16-bit one as the integer does: f64 holds every integer up to 53 bits, and a wider one
+    rounds to odd before it gets there."""
     op = _CASTS[name]
-    if lv.bits(x.ty) <= 16:
-        return fn.fptrunc(fn.cast(op, x, lv.F32), result)
     if lv.bits(x.ty) <= 32:
-        return fn.fptrunc(fn.cast(op, x, lv.F64), result)
+        return fn.cast(op, x, lv.F32 if lv.bits(x.ty) <= 16 else lv.F64)
     # The lower 11 bits only matter as "something is there": fold them into one sticky bit.
     sticky = fn.zext(fn.icmp("ne", fn.and_(x, 0x7FF), 0), lv.I64)
     sticky = fn.shl(sticky, 11)
     folded = fn.or_(fn.and_(x, ~0x7FF), sticky)
     magnitude_fits = fn.icmp("ult", fn.add(x, 1 << 52), 1 << 53)
-    return fn.fptrunc(fn.cast(op, fn.select(magnitude_fits, x, folded), lv.F64), result)
+    return fn.cast(op, fn.select(magnitude_fits, x, folded), lv.F64)
 
 
 def _compare_float(fn, operands, result, predicate):
@@ -199,10 +218,7 @@ def _number_extremum(predicate: str):
 
 
 def _extend_float(fn, operands, result, attrs):
-    (x,) = operands
-    if lv.elem(x.ty) == lv.BF16 and lv.elem(result) == lv.F64:
-        x = fn.fpext(x, lv.F32)
-    return fn.fpext(x, result)
+    return fn.fpext(operands[0], result)
 
 
 def _truncate_float(fn, operands, result, attrs):

@@ -252,7 +252,7 @@ class Instructions:
     def fptrunc(self, x: Value, ty: str) -> Value:
         """Narrows a float, one rounding to nearest even; to bfloat see `rounding.round_to_bfloat`."""
         if elem(ty) == BF16:
-            return round_to_bfloat(self, x)
+            return self.bitcast(round_to_bfloat(self, x), BF16)
         return self.cast("fptrunc", x, ty)
 
     def bitcast(self, x: Value, ty: str) -> Value:

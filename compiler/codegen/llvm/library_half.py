@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from .function import Function
 from .rounding import round_to_bfloat, round_to_odd_float
-from .values import F16, F32, F64, I16, I32, Value, const
+from .values import BF16, F16, F32, F64, I16, I32, Value, const
 
 _REBIAS = (127 - 15) << 23  # between the exponent biases of float and half, in a float's bits
 
 
 def truncate_to_bfloat(f: Function, x: Value) -> Value:
-    return round_to_bfloat(f, x)
+    return f.bitcast(round_to_bfloat(f, x), BF16)
 
 
 def truncate_to_half(f: Function, x: Value) -> Value:

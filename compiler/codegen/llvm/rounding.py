@@ -5,11 +5,12 @@ The instruction for it (vcvtneps2bf16) flushes subnormals, and older CPUs have n
 
 from __future__ import annotations
 
-from .values import BF16, F16, F32, F64, Value, const, elem, int_like, with_elem
+from .values import F16, F32, F64, Value, const, elem, int_like
 
 
 def round_to_bfloat(f, x: Value) -> Value:
-    """half, float or double (any lanes) to bfloat, one rounding to nearest even; NaN stays a quiet NaN."""
+    """The bits of half, float or double (any lanes) as bfloat, in i16: one rounding to nearest even; NaN stays a quiet
+    NaN."""
     source = elem(x.ty)
     if source == F16:
         x = f.fpext(x, F32)
@@ -20,8 +21,7 @@ def round_to_bfloat(f, x: Value) -> Value:
     rounded = f.add(f.add(word, 0x7FFF), odd)
     quiet = f.or_(word, 0x400000)
     chosen = f.select(f.fcmp("uno", x, x), quiet, rounded)
-    half = f.trunc(f.lshr(chosen, 16), "i16")
-    return f.bitcast(half, with_elem(x.ty, BF16))
+    return f.trunc(f.lshr(chosen, 16), "i16")
 
 
 def round_to_odd_float(f, x: Value) -> Value:

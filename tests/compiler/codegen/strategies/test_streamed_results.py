@@ -88,3 +88,21 @@ def test_rows(texts, build_kernel, runnable_target, offset):
         build_kernel, texts.dispatch([type], [type], body), runnable_target.cpu, [x], shape, np.float32, offset
     )
     np.testing.assert_array_equal(found, x - x.max(1, keepdims=True))
+
+
+def test_bfloats_are_integers(texts, any_level):
+    """LLVM takes vectors of bfloat16 from block to block number by number, with a call for each, where the CPU has no
+    such numbers; whether an address is a multiple of a vector's size decides between two blocks."""
+    from pyiree.compiler.codegen import target as targets
+    from pyiree.compiler.codegen.translate import translate_dispatch
+    from pyiree.compiler.ir.parser import parse
+
+    types = texts.tensor((4096, 4096), "f32"), texts.tensor((4096, 4096), "bf16")
+    dims = "(d0, d1) -> (d0, d1)"
+    body = f"%e = tensor.empty() : {types[1]}\n" + texts.generic(
+        "%out0", [("%in0", types[0])], [("%e", types[1])], [dims] * 2, ["parallel"] * 2,
+        "%r = arith.truncf %a0 : f32 to bf16", "%r",
+    )  # fmt: skip
+    module = parse(texts.dispatch(types[:1], types[1:], body))
+    func = next(op for op in module.walk() if op.name == "func.func")
+    assert "__truncsfbf2" not in translate_dispatch(func, targets.named(any_level)).text("asm")
