@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pyiree.compiler.input.converter import Conversion, Converter, converts
+from pyiree.compiler.input.converter import CALLEE_NAMES, Conversion, Converter, converts
 from pyiree.compiler.input.values import TOKEN, Group, Lazy, Uniform
 from pyiree.compiler.ir.attributes import IntegerAttr
 
@@ -20,14 +20,9 @@ ANNOTATIONS = frozenset(
 CUSTOM_CALLS: dict[str, Conversion] = {}
 
 
-@converts("func.call")
+@converts(*CALLEE_NAMES)
 def _call(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
-    return c.call(op.attributes["callee"].value, operands)
-
-
-@converts("stablehlo.composite")
-def _composite(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
-    return c.call(op.attributes["decomposition"].value, operands)
+    return c.call(op.attributes[CALLEE_NAMES[op.name]].value, operands)
 
 
 @converts("stablehlo.partition_id", "stablehlo.replica_id")

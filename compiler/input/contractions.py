@@ -86,7 +86,7 @@ def dot_general(
             inputs = (c.tensor(lhs), c.tensor(rhs))
             value = c.emitter.emit(name, (*inputs, start), (shaped.type,), None, (), (2, 1)).results[0]
         else:
-            value = _generic(c, lhs, rhs, lhs_loops, rhs_loops, outer, loops, start, summed)
+            value = generic_contraction(c, lhs, rhs, lhs_loops, rhs_loops, outer, loops, start, summed)
     if summed is result.element:
         return Tensor(result, value)
     return c.map(
@@ -138,7 +138,7 @@ def _widens_by_name(source: Element, target: Element) -> bool:
     )
 
 
-def _generic(
+def generic_contraction(
     c: Converter,
     lhs: Lazy,
     rhs: Lazy,
@@ -149,10 +149,13 @@ def _generic(
     start: Value,
     summed: Element,
 ) -> Value:
+    """Products summed over the loops behind the `outer` ones, which are the result's dimensions; dimension `i` of an
+    operand runs along loop `lhs_loops[i]` (`rhs_loops[i]`)."""
     emitter = c.emitter
     lhs_inputs, read_lhs = c.read_operands([lhs], loops, lhs_loops)
     rhs_inputs, read_rhs = c.read_operands([rhs], loops, rhs_loops)
-    summed_ranges = {loop: size for loop, size in zip(lhs_loops, lhs.shaped.shape) if loop >= outer}
+    pairs = [*zip(lhs_loops, lhs.shaped.shape), *zip(rhs_loops, rhs.shaped.shape)]
+    summed_ranges = {loop: size for loop, size in pairs if loop >= outer}
     inputs = c.with_ranges([*lhs_inputs, *rhs_inputs], loops, summed_ranges)
     names = {
         FLOAT: ("arith.mulf", "arith.addf"),

@@ -54,6 +54,9 @@ EXPANDED_CHLO = frozenset(
 
 _I32 = element("i32")
 
+#: Ops that stand for the body of another function, with the attribute that names it.
+CALLEE_NAMES = {"func.call": "callee", "stablehlo.composite": "decomposition"}
+
 #: Ops that end a block and hand over its operands.
 TERMINATORS = frozenset({"stablehlo.return", "func.return"})
 
@@ -421,8 +424,8 @@ class Converter:
                 results = [self.uniform_scalar(self.constant(op))]
             elif name in ("stablehlo.reshape", "stablehlo.broadcast_in_dim"):
                 results = operands
-            elif name == "func.call":
-                callee = self.functions[op.attributes["callee"].value]
+            elif name in CALLEE_NAMES:
+                callee = self.functions[op.attributes[CALLEE_NAMES[name]].value]
                 results = self.scalar_block(callee.regions[0].blocks[0], operands)
             else:
                 raise emitter.unsupported(op, "inside the body of another op")

@@ -98,6 +98,12 @@ def _padded(c: Converter, op: Any, operands: list[Lazy]) -> Shape:
     ]
 
 
+def _resized(c: Converter, op: Any, operands: list[Lazy]) -> Shape:
+    shape = list(operands[0].shaped.shape)
+    (shape[op.attributes["dimension"].value],) = c.sizes_in(operands[1])
+    return shape
+
+
 SHAPE_RULES.update(
     {
         "func.call": None,
@@ -120,6 +126,7 @@ SHAPE_RULES.update(
         "stablehlo.reduce": _reduced,
         "stablehlo.reshape": None,
         "stablehlo.reverse": _shape_of_first,
+        "stablehlo.set_dimension_size": _resized,
         "stablehlo.slice": None,
         "stablehlo.transpose": _transposed,
     }
@@ -175,6 +182,15 @@ def _real_dynamic_slice(c: Converter, op: Any, operands: list[Lazy]) -> list[Laz
         return [Uniform(result, operand.attribute, operand.scalar)]
     starts, strides = c.sizes_in(operands[1]), c.sizes_in(operands[3])
     return [Tensor(result, extract_slice(c, c.tensor(operand), starts, result.shape, strides))]
+
+
+@converts("stablehlo.set_dimension_size")
+def _set_dimension_size(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    operand, result = operands[0], c.result_shaped(op)
+    if isinstance(operand, Uniform):
+        return [Uniform(result, operand.attribute, operand.scalar)]
+    rank = len(result.shape)
+    return [Tensor(result, extract_slice(c, c.tensor(operand), [0] * rank, result.shape, [1] * rank))]
 
 
 def _shape_assertion(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:

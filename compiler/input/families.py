@@ -14,6 +14,7 @@ FAMILIES = (
     "control_flow",
     "convolutions",
     "dynamic_shapes",
+    "einsum",
     "fourier",
     "host_calls",
     "indexing",

@@ -1,10 +1,10 @@
 """`stablehlo.scatter` as `iree_linalg_ext.scatter` on at most two dimensions.
 
-Enters: any scatter, if each operand is scattered into on its own. Leaves: the operand as rows, updates as rows, and one
-row number for each update, -1 for those that would touch something out of bounds (they are dropped). Where the
-scattered dimensions are not the leading ones, or windows are not whole rows, every element is a row of its own. One
-window at a place that is known
-(`x.at[2:5].set(y)`) is a slice that is combined and inserted.
+Enters: any scatter; one whose body reads several operands together goes another way (`coupled_scatter.py`). Leaves:
+the operand as rows, updates as rows, and one row number for each update, -1 for those that would touch something out of
+bounds (they are dropped). Where the scattered dimensions are not the leading ones, or windows are not whole rows, every
+element is a row of its own. One window at a place that is known (`x.at[2:5].set(y)`) is a slice that is combined and
+inserted.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pyiree.compiler.input.converter import Converter, converts
+from pyiree.compiler.input.converter import CALLEE_NAMES, Converter, converts
+from pyiree.compiler.input.coupled_scatter import scatter_together
 from pyiree.compiler.input.elements import SIGNED, Element, element
 from pyiree.compiler.input.emitter import PARALLEL, identity_map, int_array
 from pyiree.compiler.input.import_mlir import Shaped
@@ -29,8 +30,8 @@ from pyiree.compiler.ir.types import TensorType, i1
 @converts("stablehlo.scatter")
 def _scatter(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     count = len(operands) // 2
-    if count > 1 and not _are_separate(op.regions[0].blocks[0], count):
-        raise c.emitter.unsupported(op, "of several operands that are read together")
+    if count > 1 and 0 not in operands[-1].shaped.shape and not _are_separate(op.regions[0].blocks[0], count):
+        return _scattered_together(c, op, operands[:count], operands[count], operands[count + 1 :])
     return [_scattered(c, op, k, operands[k], operands[count], operands[count + 1 + k]) for k in range(count)]
 
 
@@ -43,6 +44,34 @@ def _scattered(c: Converter, op: Any, number: int, operand: Lazy, indices: Lazy,
     if place is not None:
         return scatter.into_slice(place)
     return Tensor(operand.shaped, scatter.by_rows() if scatter.has_whole_rows() else scatter.by_elements())
+
+
+def _scattered_together(
+    c: Converter, op: Any, operands: Sequence[Lazy], indices: Lazy, updates: Sequence[Lazy]
+) -> list[Lazy]:
+    """All results of a scatter whose body reads several operands."""
+    if not _reads_only_its_own(op.regions[0].blocks[0]):
+        raise c.emitter.unsupported(op, "of several operands, with a body that reads more than its arguments")
+    rows = _Scatter(c, op, 0, operands[0], indices, updates[0]).element_numbers()
+    given = [*operands, *updates]
+    flat = [Tensor(_vector(v), reshape(c, c.tensor(v), _vector(v).shape)) for v in given]
+    made = scatter_together(c, op, flat[: len(operands)], flat[len(operands) :], rows)
+    return [Tensor(old.shaped, reshape(c, c.tensor(new), old.shaped.shape)) for old, new in zip(operands, made)]
+
+
+def _vector(lazy: Lazy) -> Shaped:
+    return Shaped.of((math.prod(lazy.shaped.shape),), lazy.shaped.element)
+
+
+def _reads_only_its_own(body: Any) -> bool:
+    """Whether a body neither reads values from outside nor calls functions."""
+    known = set(body.arguments)
+    for view in body.operations:
+        op = view.operation
+        if op.name in CALLEE_NAMES or any(value not in known for value in op.operands):
+            return False
+        known.update(op.results)
+    return True
 
 
 def _are_separate(body: Any, count: int) -> bool:
@@ -163,17 +192,26 @@ class _Scatter:
     def by_elements(self) -> Value:
         """Every element of the updates on its own."""
         c = self.c
-        shape = self.updates.shaped.shape
-        count = math.prod(shape)
-        numbers = self._row_numbers(shape, {d: d for d in range(len(shape))}, len(self.shape))
+        count = math.prod(self.updates.shaped.shape)
+        numbers = c.tensor(self.element_numbers())
         original = reshape(c, c.tensor(self.operand), (math.prod(self.shape),))
         return self._emit(reshape(c, c.tensor(self.updates), (count,)), numbers, count, original)
+
+    def element_numbers(self) -> Tensor:
+        """For each element of the updates, in order, the number of the operand's element it goes to; -1 for none."""
+        shape = self.updates.shaped.shape
+        numbers = self._row_numbers(shape, {d: d for d in range(len(shape))}, len(self.shape))
+        vector = Shaped.of((math.prod(shape),), self._number_type())
+        return Tensor(vector, reshape(self.c, numbers, vector.shape))
+
+    def _number_type(self) -> Element:
+        return element("i64" if math.prod(self.shape) >= 1 << 31 else "i32")
 
     def _row_numbers(self, loops: Sequence[int], loop_of: dict[int, int], leading: int) -> Value:
         """For each update the row it goes to; `loop_of` says along which loop a dimension of the updates runs."""
         c = self.c
         emitter = c.emitter
-        number = element("i64" if math.prod(self.shape) >= 1 << 31 else "i32")
+        number = self._number_type()
         rank = len(loops)
         starts = StartIndices(c, self.indices, self.vector_dim, [loop_of[d] for d in self.update_batch], rank)
         strides = [math.prod(self.shape[d + 1 : leading]) for d in range(leading)]

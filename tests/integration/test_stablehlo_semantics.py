@@ -197,10 +197,10 @@ def test_scatters_into_several_operands(run_text):
     assert got.tolist() == [5, -1, -2, 0.5]
 
 
-def test_scatters_whose_operands_are_read_together_are_named(run_text):
-    from pyiree.compiler.errors import UnsupportedError
-
+def test_scatters_whose_operands_are_read_together(run_text):
     both = "%w = stablehlo.convert %v : (tensor<f32>) -> tensor<i32>\n    %x = stablehlo.add %p, %w"
     body = SCATTER.replace("%x = stablehlo.add %p, %u", both)
-    with pytest.raises(UnsupportedError, match=r"stablehlo\.scatter of several operands that are read together"):
-        run_text(SCATTERED, body, SCATTERED[0])
+    places = np.array([[2], [0], [2], [7], [-1]], np.int32)
+    given = np.arange(4, dtype=np.int32), np.array([5, -1, -9, 0.5], np.float32)
+    updates = np.zeros(5, np.int32), np.array([-3, 4, -2, 99, 99], np.float32)
+    assert run_text(SCATTERED, body, SCATTERED[0], *given, places, *updates).tolist() == [4, 1, -3, 3]
