@@ -113,13 +113,9 @@ class RowKernel:
             StageLoops(stage, rows, stage_plan, copies, self.memory, number, ahead if last else None).run()
             for row in rows:
                 row.provide_kept(self.memory, number)
-        spread = []
-        for store in self.domain.stores:
-            if self.domain.is_per_row(store):
-                for row in rows:
-                    self._store(store, row, row.scope)
-            else:
-                spread.append(store)
+        for row in rows:
+            self.store_row(row)
+        spread = [store for store in self.domain.stores if not self.domain.is_per_row(store)]
         if spread:
             for row in rows:
                 self._spread_results(row, spread, plan)
@@ -128,9 +124,12 @@ class RowKernel:
         """Accumulators of each result: together with the rows' enough to hide the latency of the operation."""
         return max(1, max(_LEAST_COPIES, configure.unroll_for(stage.cost)) // rows)
 
-    def _store(self, store: ResultStore, row: Row, scope: LaneScope) -> None:
-        indices = self.domain.indices(store)
-        store.store(scope, indices, row.evaluator(scope).value_at(store.value, indices))
+    def store_row(self, row: Row) -> None:
+        """The results of which a row has one."""
+        for store in self.domain.stores:
+            if self.domain.is_per_row(store):
+                indices = self.domain.indices(store)
+                store.store(row.scope, indices, row.evaluator().value_at(store.value, indices))
 
     def _spread_results(self, row: Row, stores: list[ResultStore], plan: VectorPlan | None) -> None:
         """The results that run over a row."""

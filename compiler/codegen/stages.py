@@ -27,7 +27,7 @@ from .reducers import BodyReducer, Reducer, State, Step, reducers_of
 from .structured import StructuredOp
 
 # Float sums longer than this many additions into one accumulator are added up in chunks of half as many.
-_LONG_SUM = 128
+LONG_SUM = 128
 
 
 @dataclass
@@ -162,8 +162,12 @@ class StageLoops:
             begin = reducer.begin_total if self.chunk_level >= 0 else reducer.begin
             state.append(begin(self.lanes))
         state = self._level(0, state, [row.scope for row in self.rows], self.chunk_level >= 0)
+        self.provide(state, self.chunk_level >= 0)
+
+    def provide(self, state: list[State], totals: bool) -> None:
+        """Hands the results to the rows; `totals` says that the state is the long form of chunk totals."""
         for (row, reduction, reducer), total in zip(self.reducers, state, strict=True):
-            values = reducer.end_total(total) if self.chunk_level >= 0 else total
+            values = reducer.end_total(total) if totals else total
             if self.plan is not None:
                 values = reducer.across_lanes(values)
             results = reducer.finish(values, self._initial(row, reduction, reducer))
@@ -185,16 +189,16 @@ class StageLoops:
         for level in range(len(self.ranges) - 1, -1, -1):
             size = self.ranges[level].size
             step = self.plan.lanes * self.unroll if self.plan is not None and level == len(self.ranges) - 1 else 1
-            count = size // step if size is not None else _LONG_SUM + 1
-            if trips * count > _LONG_SUM:
-                return level, max(1, _LONG_SUM // 2 // trips)
+            count = size // step if size is not None else LONG_SUM + 1
+            if trips * count > LONG_SUM:
+                return level, max(1, LONG_SUM // 2 // trips)
             trips *= max(1, count)
         return -1, 0
 
     def _level(self, level: int, state: list[State], scopes: list[LaneScope], totals: bool) -> list[State]:
         """The loops from `level` on. `totals` says that the state is the long form of chunk totals."""
         if level == len(self.ranges):
-            return self._take(state, [scopes])
+            return self.take(state, [scopes])
         if totals and level > self.chunk_level:
             inner = [r.begin_chunk(s) for (_, _, r), s in zip(self.reducers, state, strict=True)]
             inner = self._level(level, inner, scopes, False)
@@ -212,7 +216,7 @@ class StageLoops:
 
     def _plain_loop(self, band: Band, start, stop, level: int, state, scopes, totals: bool = False) -> list[State]:
         with self.builder.for_(start, stop, 1, _flat(state)) as loop:
-            inner_scopes = [_bound(scope, band, loop.index) for scope in scopes]
+            inner_scopes = [bound(scope, band, loop.index) for scope in scopes]
             inner = self._level(level + 1, _shaped(loop.carried, state), inner_scopes, totals)
             loop.yield_(*_flat(inner))
         return _shaped(loop.results, state)
@@ -276,7 +280,7 @@ class StageLoops:
             for number in range(len(accumulators)):
                 old = _shaped(loop.carried[number * width : (number + 1) * width], state)
                 taken = steps[number * group : (number + 1) * group]
-                new = self._take(old, taken)
+                new = self.take(old, taken)
                 valid = self._valid_lanes(part, taken[0])
                 if valid is not None:
                     new = [
@@ -316,7 +320,7 @@ class StageLoops:
                 yield [inner]
             return
         for number in range(part.vectors):
-            yield [_bound(scope, band, index, number) for scope in scopes]
+            yield [bound(scope, band, index, number) for scope in scopes]
 
     def _joined(self, accumulators: list[list[State]]) -> list[State]:
         while len(accumulators) > 1:
@@ -327,7 +331,7 @@ class StageLoops:
             ] + accumulators[len(accumulators) - half : half]
         return accumulators[0]
 
-    def _take(self, state: list[State], steps: list[list[LaneScope]]) -> list[State]:
+    def take(self, state: list[State], steps: list[list[LaneScope]]) -> list[State]:
         """Some steps for every row; a step has a scope for each row."""
         evaluators = [
             {id(row): row.evaluator(scope) for row, scope in zip(self.rows, scopes, strict=True)} for scopes in steps
@@ -352,7 +356,7 @@ def whole_range(band: Band) -> Range:
     return Range(0, band.extent, band.extent if band.extent.__class__ is int else None, 1 << 30)
 
 
-def _bound(scope: LaneScope, band: Band, index, offset: int = 0) -> LaneScope:
+def bound(scope: LaneScope, band: Band, index, offset: int = 0) -> LaneScope:
     inner = scope.copy(mask=scope.mask)
     inner.bind(band.syms, Lanes(index, offset))
     return inner

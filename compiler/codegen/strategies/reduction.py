@@ -16,6 +16,7 @@ from ..row_kernel import RowKernel
 from ..stores import stream_large_results
 from ..target import Target
 from .register_tiles import RegisterTiles
+from .wide_columns import WideColumns
 
 # Lanes along a reduced dim are joined at the end of each row, which takes about this many ops.
 _JOIN_COST = 24.0
@@ -37,6 +38,8 @@ class _ReductionKernel(RowKernel):
         tiles = RegisterTiles(self)
         if self._is_simple() and tiles.cost() < 0.6 * cost:
             return tiles.build()
+        if band is not None and (columns := WideColumns(self, band)).pays():
+            return columns.build()
         if band is None:
             sizes = self._lanes_along_reduced(lanes, nanoseconds)
         else:
