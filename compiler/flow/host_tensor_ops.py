@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from pyiree.compiler.dialects.arith import ConstantOp
+from pyiree.compiler.dialects.complex import ConstantOp as ComplexConstantOp
 from pyiree.compiler.dialects.linalg_named import FillOp
 from pyiree.compiler.dialects.tensor import (
     BitcastOp,
@@ -168,6 +169,13 @@ def _convert_empty(op: EmptyOp, builder: Builder) -> None:
 
 def _convert_fill(op: FillOp, builder: Builder) -> None:
     value, target = op.inputs[0], op.outputs[0]
+    number = value.defining_op
+    if isinstance(number, ComplexConstantOp) and target.type.has_static_shape:
+        # The host has no complex scalars.
+        _replace(op, TensorConstantOp(DenseElementsAttr.splat(target.type, number.value)), builder)
+        if not value.uses:
+            number.erase()
+        return
     _replace(op, TensorSplatOp(value, dynamic_dims(builder, target), result=target.type), builder)
 
 

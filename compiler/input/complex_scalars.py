@@ -1,7 +1,7 @@
 """Element-wise ops on complex numbers as float ops on their two parts.
 
 Enters: scalars of which some are complex. Leaves: the result, from `complex.re`, `complex.im` and `complex.create`
-and float arithmetic between them. Exponential, logarithm, root and the inverse functions are written out by jaxlib's
+and float arithmetic between them. Exponential, logarithm and the inverse functions are written out by jaxlib's
 expansion, which is exact in the corners; the others are here.
 """
 
@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from pyiree.compiler.input.elements import COMPLEX, Element, element
 from pyiree.compiler.input.jaxlib_mlir import dialect_attribute
 from pyiree.compiler.input.scalars import convert
+from pyiree.compiler.ir.dense import storage_dtype
 from pyiree.compiler.ir.types import ComplexType
 
 if TYPE_CHECKING:
@@ -30,7 +32,6 @@ EXPANDED_COMPLEX = frozenset(
         "stablehlo.exponential",
         "stablehlo.log",
         "stablehlo.log_plus_one",
-        "stablehlo.sqrt",
         "chlo.acos",
         "chlo.acosh",
         "chlo.asin",
@@ -257,10 +258,35 @@ def _divide(c: Converter, args: list, elements: list, result: Element, op: Any) 
 
 
 def divide(c: Converter, x: Parts, y: Parts) -> Parts:
-    """Smith's division: the quotient of the divisor's parts is at most one, so that nothing overflows on the way.
+    """Smith's division: the quotient of the divisor's parts is at most one, so that nothing overflows on the way but
+    sums of two large parts; these, and numbers so small that their products lack digits, are scaled first.
 
     By zero, by infinity and of infinity as C's annex G has it.
     """
+    f = _Floats(c)
+    x_scale, y_scale = _division_scale(c, x), _division_scale(c, y)
+    inner = _smith_quotient(c, _times(c, x, x_scale), _times(c, y, y_scale))
+    return _divide_corners(c, x, y, _times(c, inner, f.div(y_scale, x_scale)))
+
+
+def _times(c: Converter, x: Parts, factor: Value) -> Parts:
+    f = _Floats(c)
+    return Parts(c, f.mul(x.re, factor), f.mul(x.im, factor))
+
+
+def _division_scale(c: Converter, x: Parts) -> Value:
+    """A power of two that takes a number away from the ends of its type's range."""
+    f, emitter = _Floats(c), c.emitter
+    info = np.finfo(storage_dtype(x.re.type))
+    larger = emitter.binary("arith.maximumf", f.call("absf", x.re), f.call("absf", x.im))
+    digits = info.nmant + 1
+    tiny = emitter.cmpf("olt", larger, f.number(2.0 ** (info.minexp + digits), larger))
+    huge = emitter.cmpf("oge", larger, f.number(2.0 ** (info.maxexp - 2), larger))
+    usual = emitter.select(huge, f.number(0.25, larger), f.number(1.0, larger))
+    return emitter.select(tiny, f.number(2.0 ** (2 * digits), larger), usual)
+
+
+def _smith_quotient(c: Converter, x: Parts, y: Parts) -> Parts:
     f, emitter = _Floats(c), c.emitter
     re_wins = emitter.cmpf("oge", f.call("absf", y.re), f.call("absf", y.im))
     large, small = emitter.select(re_wins, y.re, y.im), emitter.select(re_wins, y.im, y.re)
@@ -272,7 +298,7 @@ def divide(c: Converter, x: Parts, y: Parts) -> Parts:
     re = f.div(f.add(first, f.mul(second, ratio)), denominator)
     difference = f.sub(second, f.mul(first, ratio))
     im = f.div(emitter.select(re_wins, difference, f.neg(difference)), denominator)
-    return _divide_corners(c, x, y, Parts(c, re, im))
+    return Parts(c, re, im)
 
 
 def _divide_corners(c: Converter, x: Parts, y: Parts, quotient: Parts) -> Parts:
@@ -384,9 +410,24 @@ def _logistic(c: Converter, args: list, elements: list, result: Element, op: Any
     return divide(c, one, one + Parts.of(c, decay)).value()
 
 
+@_lowers("stablehlo.sqrt")
+def _sqrt(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    """jaxlib's expansion halves the magnitude, which costs numbers near the smallest their digits: these are scaled by
+    a power of four first."""
+    f, emitter = _Floats(c), c.emitter
+    x = Parts.of(c, args[0])
+    info = np.finfo(storage_dtype(x.re.type))
+    digits = info.nmant + 1
+    larger = emitter.binary("arith.maximumf", f.call("absf", x.re), f.call("absf", x.im))
+    tiny, one = emitter.cmpf("olt", larger, f.number(2.0 ** (info.minexp + digits), larger)), f.number(1.0, larger)
+    scaled = _times(c, x, emitter.select(tiny, f.number(4.0**digits, larger), one))
+    root = Parts.of(c, c.expand("stablehlo.sqrt", [scaled.value()], elements, result))
+    return _times(c, root, emitter.select(tiny, f.number(0.5**digits, larger), one)).value()
+
+
 @_lowers("stablehlo.rsqrt")
 def _rsqrt(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
-    root = c.expand("stablehlo.sqrt", args, elements, result)
+    root = _sqrt(c, args, elements, result, op)
     return divide(c, _one(c, args[0]), Parts.of(c, root)).value()
 
 

@@ -14,7 +14,7 @@ from pyiree.compiler.input import jaxlib_mlir
 from pyiree.compiler.input.complex_scalars import COMPLEX_LOWERINGS, EXPANDED_COMPLEX, convert_complex
 from pyiree.compiler.input.elements import BOOLEAN, COMPLEX, FLOAT, SIGNED, Element, element
 from pyiree.compiler.input.emitter import PARALLEL, Emitter, identity_map, projection
-from pyiree.compiler.input.import_mlir import PlacedReader, Shaped, SourceReader, read_constant, splat_of
+from pyiree.compiler.input.import_mlir import PlacedReader, Shaped, SourceReader, read_constant
 from pyiree.compiler.input.imports import Imports
 from pyiree.compiler.input.scalars import SCALAR_LOWERINGS
 from pyiree.compiler.input.sizes import Size, common_shape, index_of, is_static, size_of, type_shape
@@ -471,7 +471,7 @@ class Converter:
             return emitter.empty(shaped.type)
         if isinstance(lazy, Uniform):
             if lazy.attribute is not None:
-                return emitter.constant(splat_of(shaped.type, lazy.attribute))
+                return emitter.constant(DenseElementsAttr.splat(shaped.type, lazy.attribute))
             assert lazy.scalar is not None
             if rank == 0:
                 op = emitter.make("tensor.from_elements", (lazy.scalar,), (shaped.type,))

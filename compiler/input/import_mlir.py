@@ -18,7 +18,7 @@ from pyiree.compiler.input.sizes import Size, type_shape
 from pyiree.compiler.ir.attribute_parser import AttributeParser
 from pyiree.compiler.ir.attributes import ArrayAttr, Attribute, FloatAttr, IntegerAttr
 from pyiree.compiler.ir.core import Value
-from pyiree.compiler.ir.dense import DenseElementsAttr, storage_dtype
+from pyiree.compiler.ir.dense import DenseElementsAttr
 from pyiree.compiler.ir.lexer import Source
 from pyiree.compiler.ir.location import (
     UNKNOWN,
@@ -171,12 +171,3 @@ def _from_text(text: str, shaped: Shaped) -> tuple[Attribute | None, np.ndarray 
         number = dense.data[0]
         return ArrayAttr([FloatAttr(float(number.real), part), FloatAttr(float(number.imag), part)]), None
     return dense.splat_value(), None
-
-
-def splat_of(type: TensorType, value: Attribute) -> DenseElementsAttr:
-    """A dense constant of one value, as `read_constant` gives it."""
-    if not isinstance(value, ArrayAttr):
-        return DenseElementsAttr.splat(type, value)
-    number = np.zeros(1, storage_dtype(type.element_type))
-    number.real, number.imag = value[0].value, value[1].value  # type: ignore[attr-defined]
-    return DenseElementsAttr(type, number, type.num_elements != 0)

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 import numpy
-from pyiree.compiler.ir.attributes import Attribute, FloatAttr, IntegerAttr, TypedAttr
+from pyiree.compiler.ir.attributes import ArrayAttr, Attribute, FloatAttr, IntegerAttr, TypedAttr
 from pyiree.compiler.ir.floats import float_text, numpy_float_dtype
 from pyiree.compiler.ir.interned import intern
 from pyiree.compiler.ir.types import ComplexType, Type
@@ -83,8 +83,12 @@ class DenseElementsAttr(TypedAttr):
 
     @classmethod
     def splat(cls, type: Any, value: Any) -> DenseElementsAttr:
-        """One value (a number, or an integer or float attribute) for all elements."""
+        """One value (a number, an integer or float attribute, two parts of a complex number) for all elements."""
         dtype = storage_dtype(type.element_type)
+        if isinstance(value, ArrayAttr):
+            number = numpy.zeros(1, dtype)
+            number.real, number.imag = value[0].value, value[1].value
+            return cls(type, number, type.num_elements != 0)
         if isinstance(value, FloatAttr):
             raw = value.bits.to_bytes(dtype.itemsize, "little")
             return cls(type, numpy.frombuffer(raw, dtype), type.num_elements != 0)

@@ -85,3 +85,7 @@ def test_loops_nested_sixteen_deep():
         return lambda i, c: (lax.fori_loop(0, c[1], nested(depth - 1), c)[0] * 0.5 + i, c[1])
 
     same_as_jax(lambda x, n: lax.fori_loop(0, 3, nested(15), (x, n))[0], RAMP, np.int32(1), rtol=1e-6)
+
+
+def test_a_contraction_of_nothing_of_complex_numbers():
+    same_as_jax(lambda x, y: (x.T @ y, x), np.zeros((0, 7), np.complex64), np.zeros((0, 5), np.complex64))

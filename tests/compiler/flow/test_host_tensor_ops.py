@@ -66,6 +66,14 @@ CASES = {
         ["flow.tensor.splat %arg0 : tensor<2x2xi32>", "flow.tensor.store %arg1, %0[%c1, %c0] : tensor<2x2xi32>"],
     ),
     "constant": ("", "%r = arith.constant dense<2.0> : tensor<4xf32>", "tensor<4xf32>", ["flow.tensor.splat %cst"]),
+    "complex": (
+        "",
+        "%z = complex.constant [1.0 : f32, 2.0 : f32] : complex<f32>\n"
+        "%e = tensor.empty() : tensor<4xcomplex<f32>>\n"
+        "%r = linalg.fill ins(%z : complex<f32>) outs(%e : tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>",
+        "tensor<4xcomplex<f32>>",
+        ["flow.tensor.constant dense<(1.000000e+00,2.000000e+00)> : tensor<4xcomplex<f32>>"],
+    ),
     "bitcast": (
         "%a: tensor<4xi32>",
         "%r = tensor.bitcast %a : tensor<4xi32> to tensor<4xf32>",

@@ -6,8 +6,8 @@ Enters: a StableHLO element type by its spelling, a shape, a seed. Leaves: array
 import ml_dtypes
 import numpy as np
 
-SIGNED = ("i4", "i8", "i16", "i32", "i64")
-UNSIGNED = ("ui4", "ui8", "ui16", "ui32", "ui64")
+SIGNED = ("i2", "i4", "i8", "i16", "i32", "i64")
+UNSIGNED = ("ui2", "ui4", "ui8", "ui16", "ui32", "ui64")
 INTEGERS = SIGNED + UNSIGNED
 SMALL_FLOATS = (
     "f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ", "f8E4M3B11FNUZ", "f8E3M4", "f8E4M3",
@@ -20,6 +20,7 @@ _NUMPY = {
     "i1": np.dtype(bool), "bf16": np.dtype(ml_dtypes.bfloat16), "f16": np.dtype(np.float16),
     "f32": np.dtype(np.float32), "f64": np.dtype(np.float64), "complex<f32>": np.dtype(np.complex64),
     "complex<f64>": np.dtype(np.complex128), "i4": np.dtype(ml_dtypes.int4), "ui4": np.dtype(ml_dtypes.uint4),
+    "i2": np.dtype(ml_dtypes.int2), "ui2": np.dtype(ml_dtypes.uint2),
     **{f"i{w}": np.dtype(f"int{w}") for w in (8, 16, 32, 64)},
     **{f"ui{w}": np.dtype(f"uint{w}") for w in (8, 16, 32, 64)},
     **{name: np.dtype(getattr(ml_dtypes, "float8_" + name[2:].lower())) for name in SMALL_FLOATS},
@@ -103,8 +104,8 @@ def literal(array, element):
     if element == "i1":
         return f"dense<{_nested(array)}> : {tensor(array.shape, element)}"
     raw = np.ascontiguousarray(array)
-    if element in ("i4", "ui4"):
-        raw = raw.astype(np.int8) & 15
+    if element in ("i2", "ui2", "i4", "ui4"):
+        raw = raw.astype(np.int8) & ((1 << width(element)) - 1)
     return f'dense<"0x{raw.tobytes().hex().upper()}"> : {tensor(array.shape, element)}'
 
 

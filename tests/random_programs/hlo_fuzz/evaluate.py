@@ -12,6 +12,9 @@ import sys
 
 import numpy as np
 
+#: Types that no bytes are made of: the interpreter hands over wider ones.
+NARROW = ("i1", "i2", "ui2", "i4", "ui4")
+
 
 def run_ours(text, arguments, elements, results):
     """Compiled and run by pyiree."""
@@ -56,7 +59,7 @@ def run_reference(text, arguments, elements, results):
                 for kind in ("real", "imag")
             ]
         for j, (name, part) in enumerate(parts):
-            narrow = part in ("i1", "i4", "ui4")
+            narrow = part in NARROW
             carrier = "i8" if narrow else f"i{width(part)}"
             op = "convert" if narrow else "bitcast_convert"
             lines.append(f"%o{i}_{j} = stablehlo.{op} {name} : ({tensor(shape, part)}) -> {tensor(shape, carrier)}")
@@ -78,7 +81,7 @@ def run_reference(text, arguments, elements, results):
             part = np.dtype(f"f{dtype.itemsize // 2}")
             number.real, number.imag = [next(attributes).view(part).reshape(shape) for _ in range(2)]
             found.append(number)
-        elif element in ("i1", "i4", "ui4"):
+        elif element in NARROW:
             found.append(next(attributes).reshape(shape).astype(dtype))
         else:
             found.append(next(attributes).view(dtype).reshape(shape))

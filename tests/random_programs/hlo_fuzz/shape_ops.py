@@ -1,11 +1,12 @@
 """Ops of random programs that move elements. Each function adds an op to a scope."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from . import element_types as et
-from .program import MAX_ELEMENTS
+from .program import MAX_ELEMENTS, Value
 
 LIMIT = 4 * MAX_ELEMENTS
 
@@ -68,14 +69,24 @@ def slice(s):
     x = s.any(accept=lambda v: v.shape)
     if x is None:
         return
+    starts, limits, strides, shape = _bounds(c, x.shape)
+    s.emit("slice", [x], x.element, shape, _slice_attributes(starts, limits, strides))
+
+
+def _bounds(c, shape):
+    """Starts, limits and strides of a slice, and its shape."""
     starts, limits, strides = [], [], []
-    for n in x.shape:
+    for n in shape:
         starts.append(c.integer(0, n))
         limits.append(c.integer(starts[-1], n) if c.chance(60) else n)
         strides.append(c.pick((1, 1, 2, 3, 7)))
-    shape = [max(0, -(-(b - a) // d)) for a, b, d in zip(starts, limits, strides)]
-    s.emit("slice", [x], x.element, shape, f" {{start_indices = {numbers(starts)}, limit_indices = {numbers(limits)}, "
-                                           f"strides = {numbers(strides)}}}")  # fmt: skip
+    return starts, limits, strides, [max(0, -(-(b - a) // d)) for a, b, d in zip(starts, limits, strides)]
+
+
+def _slice_attributes(starts, limits, strides):
+    return (
+        f" {{start_indices = {numbers(starts)}, limit_indices = {numbers(limits)}, strides = {numbers(strides)}}}"
+    )
 
 
 def pad(s):
@@ -189,7 +200,7 @@ def dynamic(s):
     if x is None:
         return
     c = s.choices
-    kind = c.integer(0, 4)
+    kind = c.integer(0, 5)
 
     def index(values):
         return s.constant("i32", (len(values),), np.array(values, np.int32))
@@ -213,11 +224,42 @@ def dynamic(s):
         shape = [a + b + n + max(0, n - 1) * i for a, b, n, i in zip(low, high, x.shape, inner)]
         if math.prod(shape) <= LIMIT:
             s.emit("dynamic_pad", [x, s.of(x.element, ()), index(low), index(high), index(inner)], x.element, shape)
+    elif kind == 4:
+        starts, limits, strides, shape = _bounds(c, x.shape)
+        made = Value(s.fresh(), x.element, tuple(shape), x.exact)
+        given = [x, index(starts), index(limits), index(strides)]
+        types = ", ".join(v.type for v in given)
+        # The interpreter has only the other op.
+        s.add(f'{made.name} = "stablehlo.real_dynamic_slice"({", ".join(v.name for v in given)}) : ({types}) -> '
+              f"{made.type}", given, [made],
+              f'{made.name} = "stablehlo.slice"({x.name}){_slice_attributes(starts, limits, strides)} : '
+              f"({x.type}) -> {made.type}")  # fmt: skip
+        s.values.append(made)
     else:
         s.emit("get_dimension_size", [x], "i32", (), f" {{dimension = {c.integer(0, len(x.shape) - 1)} : i64}}")
 
 
+def packed(s):
+    """Values behind a barrier, or taken out of a tuple again."""
+    values = [s.any() for _ in range(s.choices.integer(1, 3))]
+    types = [v.type for v in values]
+    names, pack = ", ".join(v.name for v in values), s.fresh()
+    exact = all(v.exact for v in values)  # an error added to one moves no other
+    if s.choices.chance(50):
+        made = [replace(v, name=f"{pack}#{i}", exact=exact) for i, v in enumerate(values)]
+        kinds = ", ".join(types)
+        s.add(f'{pack}:{len(made)} = "stablehlo.optimization_barrier"({names}) : ({kinds}) -> ({kinds})', values, made)
+    else:
+        place = s.choices.integer(0, len(values) - 1)
+        made = [replace(values[place], name=f"{pack}e", exact=exact)]
+        kind = f"tuple<{', '.join(types)}>"
+        s.add(f'{pack} = "stablehlo.tuple"({names}) : ({", ".join(types)}) -> {kind}\n  {pack}e = '
+              f'"stablehlo.get_tuple_element"({pack}) {{index = {place} : i32}} : ({kind}) -> {types[place]}',
+              values, made)  # fmt: skip
+    s.values.extend(made)
+
+
 OPS = {
     reshape: 3, transpose: 4, broadcast_in_dim: 5, slice: 5, pad: 4, concatenate: 4, reverse: 2, iota: 1,
-    dynamic_slice: 3, dynamic_update_slice: 3, roll: 2, dynamic: 2,
+    dynamic_slice: 3, dynamic_update_slice: 3, roll: 2, dynamic: 2, packed: 2,
 }  # fmt: skip

@@ -448,6 +448,8 @@ def scatter(s):
     reducer = reducer_bodies.single(x.element, c.pick(names))
     if x.element in et.INTEGERS and c.chance(25):
         reducer = reducer_bodies.extremes(x.element, c.pick(("f32", "i32", "i8", "ui16")))
+    elif x.element in et.INTEGERS and c.chance(15):
+        reducer = reducer_bodies.product_of_complex(x.element)  # each result reads both operands
     operands = [x, *[s.of(e, x.shape) for e in reducer.elements[1:]]]
     updates = [s.of(e, shape) for e in reducer.elements]
     dims = [k for k in range(len(x.shape)) if k not in d.fixed and k not in d.batching]
