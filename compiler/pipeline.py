@@ -71,8 +71,12 @@ def compile(
     *,
     compile_from: str = "stablehlo",
     compile_to: str = "vmfb",
+    keep_module: bool = True,
 ) -> Compilation:
     """Compiles `source`, which is at `compile_from`, up to and including `compile_to`.
+
+    Without `keep_module` the result holds no IR, only the file: the collector, which starts again when this returns,
+    then frees the IR at once instead of walking it several times.
 
     Raises `UnsupportedError` for ops that cannot be compiled, and `CompileError` for programs that are wrong. When a
     pass fails, a note on the error names a file with the IR before it, which `pyiree opt` runs again.
@@ -86,7 +90,11 @@ def compile(
     )
     with for_compilation():
         try:
-            return _compile(source, context, compile_from, compile_to)
+            done = _compile(source, context, compile_from, compile_to)
+            if not keep_module:
+                done.module = None
+            context.invalidate_analyses()
+            return done
         except BaseException as error:
             context.cancel()
             if not isinstance(error, Exception) or isinstance(error, UnsupportedError):

@@ -22,7 +22,7 @@ _PUBLIC = {
     "UnsupportedError": "pyiree.errors:UnsupportedError",
     "__version__": "pyiree.cache:package_version",
     "cache": "pyiree.cache",
-    "clear_caches": "pyiree.decorator:clear_caches",
+    "clear_caches": "pyiree.jitted:clear_caches",
     "compile": "pyiree.program:compile",
     "config": "pyiree.config",
     "device_put": "pyiree.array:device_put",
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from pyiree import config as config
     from pyiree.array import Array as Array
     from pyiree.array import device_put as device_put
-    from pyiree.decorator import clear_caches as clear_caches
     from pyiree.decorator import jit as jit
     from pyiree.errors import CacheWarning as CacheWarning
     from pyiree.errors import CompileError as CompileError
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from pyiree.errors import SignatureError as SignatureError
     from pyiree.errors import StaticArgumentError as StaticArgumentError
     from pyiree.errors import UnsupportedError as UnsupportedError
+    from pyiree.jitted import clear_caches as clear_caches
     from pyiree.program import Program as Program
     from pyiree.program import compile as compile
     from pyiree.program import load as load

@@ -2,9 +2,10 @@
 
 What enters: a key (SHA-256 of everything that decides the result) and bytes.  What leaves: the same bytes, in
 this process or another, or nothing.  An entry is two files, `KEY.vmfb` and `KEY.json`; kernel objects are in
-`objects/`.  Files appear whole (temporary name, then `os.replace`) and readers check a digest, so processes
-need no lock and anything unreadable is a miss.  Nothing here ever stops a compilation: the first trouble with
-a folder is told in one warning.
+`objects/`, and in `calls/` is how those programs are called that users gave a key of their own.  Files appear
+whole (temporary name, then `os.replace`) and readers check a digest, so processes need no lock and anything
+unreadable is a miss.  Nothing here ever stops a compilation: the first trouble with a folder is told in one
+warning.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ class DiskCache:
     def __init__(self, folder: Path, max_size: int):
         self.folder = folder
         self.max_size = max_size
-        self.objects = ObjectCache(self)
+        self.objects = Blobs(self, "objects", ".o")
+        self.calls = Blobs(self, "calls", ".call")
 
     def get(self, key: str) -> bytes | None:
         """The program stored under `key`, or None."""
@@ -162,8 +164,10 @@ class DiskCache:
                 else:
                     report.faulty.append(path.name)
                     self._remove(path.stem)
-            elif path.suffix == ".o" and self.objects.get(path.stem) is None:
-                report.faulty.append(path.name)
+            elif path.suffix != ".json":
+                blobs = self.objects if path.suffix == ".o" else self.calls
+                if blobs.get(path.stem) is None:
+                    report.faulty.append(path.name)
         return report
 
     # Files.
@@ -234,7 +238,7 @@ class DiskCache:
 
     def _suffixes(self) -> dict[Path, tuple[str, ...]]:
         """The suffixes of the cache's own files, by folder."""
-        return {self.folder: (".vmfb", ".json"), self.objects.folder: (".o",)}
+        return {self.folder: (".vmfb", ".json"), self.objects.folder: (".o",), self.calls.folder: (".call",)}
 
     def _owned(self) -> list[_File]:
         """The cache's files. Nothing but their names and sizes is looked at: there may be many thousands."""
@@ -301,29 +305,31 @@ def _check_sizes() -> None:
             cache._evict()
 
 
-class ObjectCache:
-    """Kernel objects by the hash of their source: equal kernels of any program compile once."""
+class Blobs:
+    """Files of one kind by the hash of what they come from, such as kernel objects by that of their source: equal
+    kernels of any program compile once."""
 
-    def __init__(self, owner: DiskCache):
+    def __init__(self, owner: DiskCache, folder: str, suffix: str):
         self._owner = owner
-        self.folder = owner.folder / "objects"
+        self._suffix = suffix
+        self.folder = owner.folder / folder
 
     def get(self, key: str) -> bytes | None:
-        """The object stored under `key` (64 hex digits), or None."""
+        """What is stored under `key` (64 hex digits), or None."""
         path = self._path(key)
         try:
             content = path.read_bytes()
-        except OSError:  # absent or unreadable: it is compiled again
+        except OSError:  # absent or unreadable: it is made again
             return None
         digest, payload = content[:32], content[32:]
         if hashlib.sha256(payload).digest() != digest:
-            self._owner._complain(f"held a damaged object {key[:12]}, now removed")
+            self._owner._complain(f"held a damaged file {path.name[:12]}, now removed")
             self._owner._discard(path)
             return None
         return payload
 
     def put(self, key: str, payload: bytes) -> None:
-        """Stores an object."""
+        """Stores bytes."""
         try:
             self._owner._make_folder(self.folder)
             self._owner._write(self._path(key), hashlib.sha256(payload).digest() + payload)
@@ -333,8 +339,8 @@ class ObjectCache:
 
     def _path(self, key: str) -> Path:
         if not _KEY.fullmatch(key):
-            raise ValueError(f"an object's key is 64 hex digits, not {key!r}")
-        return self.folder / f"{key}.o"
+            raise ValueError(f"a file's key is 64 hex digits, not {key!r}")
+        return self.folder / f"{key}{self._suffix}"
 
 
 def _digest(content: bytes) -> str:

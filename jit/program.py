@@ -86,7 +86,7 @@ def build(
     else:
         from pyiree.compiler import pipeline
 
-        compilation = pipeline.compile(source, options.compile_options(disk))
+        compilation = pipeline.compile(source, options.compile_options(disk), keep_module=False)
         seconds = time.perf_counter() - started
         built = Built(name, bytes(compilation.vmfb), key, False, seconds, _phase_seconds(compilation.timing))
         if disk is not None:

@@ -289,22 +289,7 @@ class Operation:
         if post_order:
             yield from self._walk_inner_first()
             return
-        yield self
-        # What is still to visit: blocks from their start, ops with those that follow them. One generator for the whole
-        # tree, because nested ones cost a call a level for each op.
-        pending: list[Any] = [block for region in reversed(self.regions) for block in reversed(region.blocks)]
-        while pending:
-            place = pending.pop()
-            op = place._first if place.__class__ is Block else place
-            while op is not None:
-                following = op._next
-                yield op
-                if op.regions:
-                    if following is not None:
-                        pending.append(following)
-                    pending += [block for region in reversed(op.regions) for block in reversed(region.blocks)]
-                    break
-                op = following
+        yield from self.walk_type(Operation)
 
     def _walk_inner_first(self) -> Iterator[Operation]:
         for region in tuple(self.regions):
@@ -326,8 +311,26 @@ class Operation:
         return found
 
     def walk_type(self, cls: Any) -> Iterator[Any]:
-        """The ops inside (and this one) that are instances of `cls` (a class or tuple of classes)."""
-        return (op for op in self.walk() if isinstance(op, cls))
+        """This op and all ops inside that are instances of `cls` (a class or tuple of classes); as with `walk`, the one
+        just yielded may be erased or moved."""
+        if isinstance(self, cls):
+            yield self
+        # What is still to visit: blocks from their start, ops with those that follow them. One generator for the whole
+        # tree, because nested ones cost a call a level for each op.
+        pending: list[Any] = [block for region in reversed(self.regions) for block in reversed(region.blocks)]
+        while pending:
+            place = pending.pop()
+            op = place._first if place.__class__ is Block else place
+            while op is not None:
+                following = op._next
+                if isinstance(op, cls):
+                    yield op
+                if op.regions:
+                    if following is not None:
+                        pending.append(following)
+                    pending += [block for region in reversed(op.regions) for block in reversed(region.blocks)]
+                    break
+                op = following
 
     def clone(self, mapping: dict[Any, Any] | None = None, *, regions: bool = True) -> Any:
         """A detached copy; `mapping` (values and blocks) says what operands become and learns the new results.

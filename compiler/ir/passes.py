@@ -27,6 +27,7 @@ from pyiree.compiler.ir.verifier import verify
 
 _passes: dict[str, PassInfo] = {}
 _pass_modules: dict[str, str] = {}
+_imported_passes: set[str] = set()
 
 
 @dataclasses.dataclass
@@ -62,7 +63,8 @@ class PassContext:
 
     def invalidate_analyses(self, keep: Sequence[Any] = ()) -> None:
         """Forgets analyses, those in `keep` aside."""
-        self._analyses = {key: value for key, value in self._analyses.items() if key[0] in keep}
+        if self._analyses:
+            self._analyses = {key: value for key, value in self._analyses.items() if key[0] in keep}
 
     def cancel_on_failure(self, cancel: Callable[[], None]) -> None:
         """Something goes on beside the passes; `cancel` ends it if the compilation does not come to an end."""
@@ -103,7 +105,7 @@ class PassInfo:
 
     def make(self, options: Mapping[str, str]) -> Callable[[Operation, PassContext], None]:
         """The function to run, with options given as text."""
-        fields = self.option_fields()
+        fields = self.option_fields() if options else {}
         values = {}
         for key, text in options.items():
             field = fields.get(key.replace("-", "_"))
@@ -162,8 +164,9 @@ def register_passes(modules: Mapping[str, str]) -> None:
 def lookup_pass(name: str) -> PassInfo:
     """The pass of a name; an error if there is none."""
     # Even if it is registered: this waits where another thread is about to import the rest of the module.
-    if name in _pass_modules:
+    if name in _pass_modules and name not in _imported_passes:
         importlib.import_module(_pass_modules[name])
+        _imported_passes.add(name)
     found = _passes.get(name)
     if found is None:
         raise PassError(f"there is no pass '{name}'")
@@ -207,10 +210,10 @@ class PassManager:
         """Runs all passes on an op, in place."""
         context = context or PassContext()
         steps = _flatten(self.pipeline, ())
-        prepared = [(lookup_pass(step.name).make(step.options), step, anchors) for step, anchors in steps]
+        infos = [lookup_pass(step.name) for step, _ in steps]
+        prepared = [(info.make(step.options), info, step, anchors) for info, (step, anchors) in zip(infos, steps)]
         watch = context.instrumentation
-        for position, (function, step, anchors) in enumerate(prepared):
-            info = lookup_pass(step.name)
+        for position, (function, info, step, anchors) in enumerate(prepared):
             # Only the place of the pass decides what it sees; the op it starts from is always the same.
             watch.before_pass(step.name, op, lambda at=position: _remaining(self.pipeline, steps[at:]))
             start = time.perf_counter()
@@ -270,24 +273,24 @@ def _targets(op: Operation, anchors: tuple[str, ...], info: PassInfo) -> list[Op
 
 def _nested(parent: Operation, names: tuple[str, ...]) -> list[Operation]:
     """Ops of these names inside another, not those inside each other."""
-    classes = [lookup_operation(name) for name in names]
     # What is closed off itself, as functions are, is not inside of a function.
+    classes = [lookup_operation(name) for name in names]
     closed = all(cls is not None and IsolatedFromAbove in cls.traits for cls in classes)  # type: ignore[attr-defined]
     found: list[Operation] = []
-    _collect(parent, frozenset(names), closed, found)
+    _collect(parent, names, closed, found)
     return found
 
 
-def _collect(parent: Operation, names: frozenset[str], closed: bool, found: list[Operation]) -> None:
+def _collect(parent: Operation, names: tuple[str, ...], closed: bool, found: list[Operation]) -> None:
     for region in parent.regions:
         for block in region.blocks:
-            op = block.first_op
+            op = block._first
             while op is not None:
                 if op.name in names:
                     found.append(op)
                 elif op.regions and not (closed and IsolatedFromAbove in op.traits and SymbolTable not in op.traits):
                     _collect(op, names, closed, found)
-                op = op.next_op
+                op = op._next
 
 
 def functions_of(op: Operation, dialect: str) -> list[Operation]:

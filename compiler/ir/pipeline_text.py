@@ -6,6 +6,7 @@ What enters: the text. What leaves: steps and nested pipelines.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 
 from pyiree.compiler.ir.diagnostics import PassError
@@ -42,8 +43,9 @@ class Pipeline:
         return f"{self.anchor}({','.join(map(str, self.steps))})"
 
 
+@functools.lru_cache(maxsize=128)
 def parse_pipeline(text: str) -> Pipeline:
-    """A pipeline from text; without an anchor it runs on `builtin.module`."""
+    """A pipeline from text; without an anchor it runs on `builtin.module`. Nobody changes it: equal texts share one."""
     steps = parse_steps(text)
     if len(steps) == 1 and isinstance(steps[0], Pipeline):
         return steps[0]

@@ -1,0 +1,114 @@
+"""`cache_key`: programs found by the user's key, in a process that neither traces nor imports jax."""
+
+import collections
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pyiree
+import pytest
+from pyiree.keyed import KeyedFunction, flatten, unflatten
+
+CHILD = """
+import json, sys
+import numpy as np, pyiree
+
+def f(params, x, *, scale=2.0):
+    print("traced")
+    import jax.numpy as jnp
+    return {"y": jnp.tanh(x @ params["w"] + params["b"]) * scale, "n": [x.sum(), None], "i": (params["k"] * 3,)}
+
+g = pyiree.jit(f, cache_key=sys.argv[1])
+params = {"w": np.full((4, 3), 0.25, np.float32), "b": np.arange(3, dtype=np.float64), "k": 7}
+x = np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4)
+for _ in range(2):
+    result = g(params, x, scale=3.0)
+print(json.dumps([result["y"].tolist(), float(result["n"][0]), result["n"][1], int(result["i"][0])]))
+print(str(result["y"].dtype), str(result["i"][0].dtype), list(result), type(result["i"]).__name__, "jax" in sys.modules)
+"""
+
+
+@pytest.fixture
+def run(python_child, tmp_path):
+    """Runs the program above with a key; gives its lines."""
+
+    def run(key="v1", **env):
+        env = {"PYIREE_CACHE_DIR": str(tmp_path), "PYIREE_CACHE": "on", **env}
+        return python_child(CHILD, key, env=env).stdout.splitlines()
+
+    return run
+
+
+def test_a_later_process_neither_traces_nor_imports_jax(run):
+    first, later = run(), run()
+    assert first[0] == later[0] == "traced" or (first[0] == "traced" and "traced" not in later)
+    assert first[-2] == later[-2]
+    assert first[-1] == "float32 int32 ['i', 'n', 'y'] tuple True"
+    assert later[-1] == "float32 int32 ['i', 'n', 'y'] tuple False"
+
+
+def test_other_keys_and_64_bits_are_other_programs(run):
+    run()
+    assert run(key="v2")[0] == "traced"
+    assert run(JAX_DEFAULT_MATMUL_PRECISION="highest")[0] == "traced"
+    wide = run(JAX_ENABLE_X64="1")
+    assert wide[0] == "traced" and wide[-1].startswith("float64 int64")
+    again = run(JAX_ENABLE_X64="1")
+    assert again == [*wide[1:-1], wide[-1].replace("True", "False")]
+
+
+def test_without_a_cache_it_is_traced_each_time(run):
+    assert run(PYIREE_CACHE="off")[0] == run(PYIREE_CACHE="off")[0] == "traced"
+
+
+def test_results_are_those_of_jax():
+    def f(x, y):
+        return jnp.sin(x) @ y.T, (x > 0).sum()
+
+    g = pyiree.jit(f, cache_key="sin")
+    x, y = np.random.default_rng(0).standard_normal((2, 5, 6), np.float32)
+    for _ in range(2):
+        for ours, theirs in zip(g(x, y), f(x, y)):
+            assert type(ours) is np.ndarray
+            np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+    assert isinstance(g(jnp.asarray(x), jnp.asarray(y))[0], jax.Array)
+    assert g(x[::2, ::-1], y)[0].shape == (3, 5)
+
+
+def test_under_jax_it_is_the_function():
+    g = pyiree.jit(lambda x: x**3, cache_key="cube")
+    assert jax.grad(g)(2.0) == 12.0
+    assert jax.vmap(g)(jnp.arange(3.0)).tolist() == [0.0, 1.0, 8.0]
+
+    @jax.jit
+    def closes_over_a_tracer(x):
+        return pyiree.jit(lambda y: x + y, cache_key="closure")(np.float32(1))
+
+    assert closes_over_a_tracer(2.0) == 3.0
+
+
+def test_what_needs_jax_is_left_to_it():
+    Pair = collections.namedtuple("Pair", "a b")
+    g = pyiree.jit(lambda p: Pair(p.b, p.a), cache_key="swap")
+    assert g(Pair(np.float32(1), np.float32(2))) == Pair(2, 1)
+    h = pyiree.jit(lambda x: Pair(x, x + 1), cache_key="pair")
+    assert h(np.float32(1)) == Pair(1, 2)
+    with pytest.raises(OverflowError):
+        pyiree.jit(lambda x: x + 1, cache_key="big")(2**40)
+
+
+def test_options():
+    with pytest.raises(TypeError, match="cache_key is a text"):
+        pyiree.jit(lambda x: x, cache_key=3)
+    with pytest.raises(TypeError, match="takes no static_argnums with a cache_key"):
+        pyiree.jit(lambda x, n: x, cache_key="a", static_argnums=1)
+    g = pyiree.jit(lambda x: x + 1, cache_key="plus")
+    assert isinstance(g, KeyedFunction) and "stablehlo.add" in g.lower(np.ones(3)).as_text()
+
+
+def test_structures_are_in_the_order_of_jax():
+    tree = ({"b": [1, None, (2,)], "a": 3}, 4, ())
+    leaves = []
+    structure = flatten(tree, leaves)
+    assert leaves == jax.tree.leaves(tree)
+    assert unflatten(structure, iter(leaves)) == tree
