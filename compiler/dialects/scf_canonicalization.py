@@ -1,4 +1,4 @@
-"""Simplifications of structured control flow: known conditions, loops that don't run, values that don't change.
+"""Simplifications of structured control flow: known conditions, loops that don't run.
 
 Ops are told apart by name: the dialect's module imports this one.
 """
@@ -7,6 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyiree.compiler.dialects.scf_carried_values import (
+    DropDeadIterArgs,
+    DropDeadWhileValues,
+    ForwardInvariantIterArgs,
+    ForwardInvariantWhileValues,
+)
 from pyiree.compiler.ir.attributes import IntegerAttr
 from pyiree.compiler.ir.core import Block, Value
 from pyiree.compiler.ir.rewrite import PatternRewriter, RewritePattern, constant_value
@@ -89,70 +95,6 @@ class SimplifyShortFor(RewritePattern):
         return True
 
 
-class ForwardInvariantIterArgs(RewritePattern):
-    """A carried value that an iteration hands on unchanged is the initial value."""
-
-    def match_and_rewrite(self, op: Any, rewriter: PatternRewriter) -> bool:
-        changed = False
-        for init, inside, handed_on, result in zip(op.init_args, op.iter_args, op.yielded, op.results):
-            if handed_on is not inside and handed_on is not init:
-                continue
-            for value in (inside, result):
-                if value.has_uses and not (value is inside and handed_on is inside and _only_yielded(inside)):
-                    rewriter.replace_value(value, init)
-                    changed = True
-        return changed
-
-
-def _only_yielded(value: Value) -> bool:
-    return value.has_one_use and value.users[0].name == "scf.yield"
-
-
-class DropUnusedIterArgs(RewritePattern):
-    """A carried value whose result nobody reads and which only carries itself is dropped."""
-
-    def match_and_rewrite(self, op: Any, rewriter: PatternRewriter) -> bool:
-        dropped = [
-            i
-            for i, (init, inside, handed_on, result) in enumerate(
-                zip(op.init_args, op.iter_args, op.yielded, op.results)
-            )
-            if not result.has_uses
-            and (
-                (handed_on is inside and _only_yielded(inside))
-                or (handed_on is init and not inside.has_uses)
-            )
-        ]
-        if not dropped:
-            return False
-        kept = [i for i in range(len(op.results)) if i not in dropped]
-        terminator = op.body_block.terminator
-        yielded = [terminator.operands[i] for i in kept]
-        terminator.set_operands(yielded)
-        for i in reversed(dropped):
-            op.body_block.erase_argument(i + 1)
-        inits = [op.init_args[i] for i in kept]
-        results = [op.results[i] for i in kept]
-        body = op.body
-        op.regions = []
-        new = type(op)(
-            op.lower_bound,
-            op.upper_bound,
-            op.step,
-            inits,
-            op.properties.get("unsignedCmp"),
-            body,
-            results=[r.type for r in results],
-            attributes=dict(op.attributes),
-            location=op.location,
-        )
-        rewriter.insert(new)
-        for old, fresh in zip(results, new.results):
-            rewriter.replace_value(old, fresh)
-        rewriter.erase_op(op)
-        return True
-
-
 class InlineFalseWhile(RewritePattern):
     """A loop whose condition is never true is one run of its first region."""
 
@@ -171,6 +113,6 @@ class InlineFalseWhile(RewritePattern):
 
 
 IF_PATTERNS = (InlineKnownIf, ForwardEqualYields)
-FOR_PATTERNS = (SimplifyShortFor, ForwardInvariantIterArgs, DropUnusedIterArgs)
-WHILE_PATTERNS = (InlineFalseWhile,)
+FOR_PATTERNS = (SimplifyShortFor, ForwardInvariantIterArgs, DropDeadIterArgs)
+WHILE_PATTERNS = (InlineFalseWhile, ForwardInvariantWhileValues, DropDeadWhileValues)
 INDEX_SWITCH_PATTERNS = (InlineKnownSwitch,)

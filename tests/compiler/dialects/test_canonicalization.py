@@ -106,6 +106,64 @@ def test_while_that_is_false_runs_its_condition_once():
     assert "arith.addi %arg0, %arg0" in text
 
 
+def test_carried_values_of_while_that_do_not_change_are_read_outside():
+    text = _simplified("""
+    func.func @f(%a: i32, %b: i32, %n: i32) -> (i32, i32) {
+      %r:3 = scf.while (%x = %a, %y = %b, %z = %n) : (i32, i32, i32) -> (i32, i32, i32) {
+        %c = arith.cmpi slt, %x, %z : i32
+        scf.condition(%c) %x, %y, %n : i32, i32, i32
+      } do {
+      ^bb0(%x: i32, %y: i32, %m: i32):
+        %w = arith.addi %x, %y : i32
+        scf.yield %w, %y, %m : i32, i32, i32
+      }
+      return %r#0, %r#2 : i32, i32
+    }""")
+    assert "%0 = scf.while (%arg3 = %arg0) : (i32) -> i32 {" in text
+    assert "arith.cmpi slt, %arg3, %arg2 : i32" in text
+    assert "arith.addi %arg3, %arg1 : i32" in text
+    assert "return %0, %arg2" in text
+
+
+def test_carried_values_of_while_that_nobody_needs_are_gone():
+    """`%old` is a copy of the last `%flag`, `%count` counts, `%p` and `%q` change places: nobody looks."""
+    text = _simplified("""
+    func.func @f(%a: i32, %flag: i1, %other: i1) -> i32 {
+      %c1 = arith.constant 1 : i32
+      %r:6 = scf.while (%x = %a, %f = %flag, %old = %flag, %count = %a, %p = %flag, %q = %other)
+          : (i32, i1, i1, i32, i1, i1) -> (i32, i1, i1, i32, i1, i1) {
+        scf.condition(%f) %x, %f, %old, %count, %p, %q : i32, i1, i1, i32, i1, i1
+      } do {
+      ^bb0(%x: i32, %f: i1, %old: i1, %count: i32, %p: i1, %q: i1):
+        %next = arith.muli %x, %x : i32
+        %more = arith.cmpi slt, %next, %a : i32
+        %counted = arith.addi %count, %c1 : i32
+        scf.yield %next, %more, %f, %counted, %q, %p : i32, i1, i1, i32, i1, i1
+      }
+      return %r#0 : i32
+    }""")
+    assert "scf.while (%arg3 = %arg0, %arg4 = %arg1) : (i32, i1) -> i32 {" in text
+    assert "scf.condition(%arg4) %arg3 : i32" in text
+    assert "addi" not in text
+
+
+def test_carried_values_that_an_effect_needs_stay():
+    text = _simplified("""
+    func.func private @tell(i32)
+    func.func @f(%a: i32, %n: index) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %a, %y = %a) -> (i32, i32) {
+        func.call @tell(%y) : (i32) -> ()
+        %z = arith.addi %x, %x : i32
+        %w = arith.muli %x, %x : i32
+        scf.yield %z, %w : i32, i32
+      }
+      return
+    }""")
+    assert "iter_args(%arg3 = %arg0, %arg4 = %arg0) -> (i32, i32)" in text
+
+
 def test_branches_are_followed():
     text = _simplified("""
     func.func @f(%a: i32, %c: i1) -> i32 {

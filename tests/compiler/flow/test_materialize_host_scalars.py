@@ -37,7 +37,7 @@ def test_a_counter_is_the_loops_own(run_passes, in_order):
         "pyiree-flow-materialize-host-scalars",
         "canonicalize",
     )
-    in_order(text, "scf.for %arg1 = ", "-> (i32, tensor<4xf32>)", "arith.sitofp %arg1", "scf.yield")
+    in_order(text, "scf.for %arg1 = ", "-> (tensor<4xf32>)", "arith.sitofp %arg1", "scf.yield")
     assert "tensor.extract" not in text.partition("scf.for")[2] and "linalg.generic" not in text
 
 
