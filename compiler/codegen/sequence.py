@@ -31,6 +31,9 @@ from .translate import DispatchKernel, symbol_of
 
 CALL, ENTRY, COMMAND, WORKLOAD = "func.call", "stream.entry", "stream.command", "stream.workload"
 
+#: So much of the stack is for states that stay as they are from iteration to iteration; further calls share one.
+_KEPT_STATE_BYTES = 8 << 10
+
 
 @dataclass
 class SequenceKernel:
@@ -106,6 +109,8 @@ class _Lowering:
         self.fn = kernel.body
         self.values: dict[Value, lv.Value] = {}
         self.states: dict[Operation, _CallState] = {}
+        self.kept_bytes = 0
+        self.shared: _StateMemory | None = None
 
     def run(self) -> None:
         block = self.sequence.func.regions[0].blocks[0]
@@ -144,7 +149,11 @@ class _Lowering:
         """Writes what the calls of an iteration always give, before the loop."""
         for call in block.ops:
             if call.name == CALL and self._callee(call) is not None:
-                state = self.states[call] = _CallState(self, call)
+                size = _StateMemory.size(self._callee(call))
+                if self.kept_bytes + size > _KEPT_STATE_BYTES:
+                    return
+                self.kept_bytes += size
+                state = self.states[call] = _CallState(self, call, _StateMemory(self.fn, self._callee(call)))
                 for number, value in enumerate(call.operands):
                     if value in self.values:
                         state.give(number)
@@ -185,7 +194,9 @@ class _Lowering:
             return
         state = self.states.get(call)
         if state is None:
-            state = self.states[call] = _CallState(self, call)
+            if self.shared is None:
+                self.shared = _StateMemory(self.fn, *self.sequence.callees.values())
+            state = _CallState(self, call, self.shared)
         for number in range(len(call.operands)):
             state.give(number)
         state.call()
@@ -214,19 +225,31 @@ class _Lowering:
             fn.store(value, fn.gep(target, loop.index, value.ty))
 
 
+class _StateMemory:
+    """Memory for the states of calls to any of some kernels."""
+
+    def __init__(self, fn: Any, *kernels: Any) -> None:
+        self.constants = fn.alloca(lv.I32, max(1, *[kernel.constant_count for kernel in kernels]), 16)
+        self.pointers = fn.alloca(lv.PTR, max(1, *[kernel.binding_count for kernel in kernels]), 16)
+        self.dispatch = fn.alloca(lv.I8, DISPATCH_STATE.size, 16)
+        self.workgroup = fn.alloca(lv.I8, WORKGROUP_STATE.size, 16)
+
+    @staticmethod
+    def size(kernel: Any) -> int:
+        """About how many bytes it is for one kernel."""
+        return DISPATCH_STATE.size + WORKGROUP_STATE.size + 4 * kernel.constant_count + 8 * kernel.binding_count + 32
+
+
 class _CallState:
     """What one call hands to its kernel: the states of IREE's dispatches and workgroups."""
 
-    def __init__(self, lowering: _Lowering, call: Any) -> None:
-        self.lowering, self.call_op = lowering, call
-        fn = self.fn = lowering.fn
+    def __init__(self, lowering: _Lowering, call: Any, memory: _StateMemory) -> None:
+        self.lowering, self.call_op, self.fn = lowering, call, lowering.fn
         kernel = self.kernel = lowering._callee(call)
         workload = call.get_attr(WORKLOAD)
         self.count = kernel.plan.count([] if workload is None else list(workload))
-        self.constants = fn.alloca(lv.I32, max(1, kernel.constant_count), 16)
-        self.pointers = fn.alloca(lv.PTR, max(1, kernel.binding_count), 16)
-        self.dispatch = fn.alloca(lv.I8, DISPATCH_STATE.size, 16)
-        self.workgroup = fn.alloca(lv.I8, WORKGROUP_STATE.size, 16)
+        self.constants, self.pointers = memory.constants, memory.pointers
+        self.dispatch, self.workgroup = memory.dispatch, memory.workgroup
         self.given: set[int] = set()
         one = {"workgroup_size_x": 1, "workgroup_size_y": 1, "workgroup_size_z": 1, "max_concurrency": 1}
         counts = {"workgroup_count_x": self.count, "workgroup_count_y": 1, "workgroup_count_z": 1}

@@ -22,6 +22,7 @@ register_passes(
         "iree-flow-outline-dispatch-regions": "pyiree.compiler.flow.outline_dispatch_regions",
         "pyiree-flow-materialize-host-scalars": "pyiree.compiler.flow.materialize_host_scalars",
         "pyiree-flow-fold-integer-ranges": "pyiree.compiler.flow.fold_integer_ranges",
+        "pyiree-flow-split-conditions": "pyiree.compiler.flow.split_conditions",
         "pyiree-flow-select-branches": "pyiree.compiler.flow.select_branches",
         "pyiree-flow-batch-loops": "pyiree.compiler.flow.batch_loops",
         "iree-flow-deduplicate-executables": "pyiree.compiler.flow.deduplicate_executables",

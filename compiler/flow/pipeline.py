@@ -4,6 +4,7 @@ PASSES = (
     "iree-abi-wrap-entry-points",
     "iree-hal-assign-target-devices",
     "pyiree-flow-materialize-host-scalars",
+    "pyiree-flow-split-conditions",
     "pyiree-flow-fold-integer-ranges",
     "pyiree-flow-select-branches",
     "pyiree-flow-batch-loops",

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pyiree.compiler.dialects.arith import ConstantOp
 from pyiree.compiler.dialects.builtin import ModuleOp
-from pyiree.compiler.ir.attributes import IntegerAttr
-from pyiree.compiler.ir.core import Operation, Value
+from pyiree.compiler.ir.core import Operation
 from pyiree.compiler.stream import ops
 from pyiree.compiler.stream.dispatch_costs import nanoseconds
 from pyiree.compiler.stream.dispatch_sites import functions_of
 from pyiree.compiler.stream.loop_function import commands_of
+from pyiree.compiler.stream.loop_nest import constant_of
 
 #: To start a copy or fill, for a byte of it, and for one of a length that is not known.
 _START = 10.0
 _PER_BYTE = 0.05
 _UNKNOWN_LENGTH = 20_000.0
 
-#: Work of an iteration that one core does before the host, or several cores, would have begun; and of a dispatch, which
-#: ends soon enough for a program to be interrupted.
+#: The work of an iteration that is little, and of a dispatch.
 _LITTLE = 20_000.0
 _LONG = 10_000_000.0
 
@@ -46,7 +44,8 @@ def commands_nanoseconds(host_ops: Iterable[Operation], costs: Costs) -> float |
         if isinstance(op, ops.CmdExecuteOp):
             for command in commands_of(op) or ():
                 if not isinstance(command, ops.CmdDispatchOp):
-                    length = _constant(command.length if isinstance(command, ops.CmdCopyOp) else command.target_length)
+                    copied = isinstance(command, ops.CmdCopyOp)
+                    length = constant_of(command.length if copied else command.target_length)
                     total += _START + (_PER_BYTE * length if length is not None else _UNKNOWN_LENGTH)
                     continue
                 (entry,) = command.entry_points
@@ -57,13 +56,18 @@ def commands_nanoseconds(host_ops: Iterable[Operation], costs: Costs) -> float |
     return total
 
 
+def is_little(nanoseconds: float) -> bool:
+    """Whether one core has done an iteration of so much work before the host, or several cores, would have begun it."""
+    return nanoseconds <= _LITTLE
+
+
+def nanoseconds_of_dispatch() -> int:
+    """How long a dispatch may take, so that a program can be interrupted soon."""
+    return int(_LONG)
+
+
 def iterations_of_dispatch(iteration_nanoseconds: float | None) -> int | None:
     """How many iterations of a loop one dispatch should do; None for iterations that should be dispatched each."""
-    if iteration_nanoseconds is None or iteration_nanoseconds > _LITTLE:
+    if iteration_nanoseconds is None or not is_little(iteration_nanoseconds):
         return None
     return max(1, int(_LONG / max(iteration_nanoseconds, 1.0)))
-
-
-def _constant(value: Value) -> int | None:
-    op = value.defining_op
-    return op.value.value if isinstance(op, ConstantOp) and isinstance(op.value, IntegerAttr) else None

@@ -12,7 +12,7 @@ After:  one dispatch does all iterations: a function that calls the kernels of t
     →
     %t1 = stream.cmd.execute await(%t) => with(%a as %x, %b as %y) { stream.cmd.dispatch @loop::@loop(…) { %x, %y } }
 
-The function is `loop_function`'s. Buffers that swap places do so in it as well; afterwards each is where so many
+The function is `counted_function`'s. Buffers that swap places do so in it as well; afterwards each is where so many
 iterations bring it, which is known where their number is. A loop that would keep the device for long is done some
 iterations at a time, so that a program can be interrupted. Inner loops go first: what they become is a command of the
 outer one. Work of many microseconds stays as it is, since several cores share it.
@@ -36,7 +36,9 @@ from pyiree.compiler.ir.symbol_table import SymbolTable
 from pyiree.compiler.stream import ops
 from pyiree.compiler.stream.buffer_rounds import Round, buffer_round
 from pyiree.compiler.stream.command_costs import Costs, commands_nanoseconds, entry_costs, iterations_of_dispatch
-from pyiree.compiler.stream.loop_function import LoopFunction, commands_of, is_host_arithmetic
+from pyiree.compiler.stream.counted_function import CountedFunction
+from pyiree.compiler.stream.loop_function import commands_of, is_host_arithmetic
+from pyiree.compiler.stream.loop_nest import constant_of, counter_step
 from pyiree.compiler.stream.pack_dispatch_operands import words_of
 from pyiree.compiler.stream.types import ResourceAccessAttr, is_resource, timepoint
 
@@ -122,7 +124,7 @@ def _loop_at(header: Block) -> _Loop | None:
     counter = compare.lhs
     if not isinstance(counter, BlockArgument) or counter.block is not header:
         return None
-    step = _step(latch.dest_operands[counter.index], counter)
+    step = counter_step(latch.dest_operands[counter.index], counter)
     times = [a.index for a in header.arguments if a.type is timepoint]
     if step is None or len(times) != 1:
         return None
@@ -130,19 +132,6 @@ def _loop_at(header: Block) -> _Loop | None:
     if loop.is_inside(loop.bound) or not _is_straight(loop):
         return None
     return loop
-
-
-def _step(following: Value, counter: Value) -> int | None:
-    add = following.defining_op
-    if not isinstance(add, AddIOp) or add.lhs is not counter:
-        return None
-    step = _constant(add.rhs)
-    return step if step is not None and step > 0 else None
-
-
-def _constant(value: Value) -> int | None:
-    op = value.defining_op
-    return op.value.value if isinstance(op, ConstantOp) and isinstance(op.value, IntegerAttr) else None
 
 
 def _is_straight(loop: _Loop) -> bool:
@@ -158,7 +147,7 @@ def _is_straight(loop: _Loop) -> bool:
             awaited = list(op.await_timepoints)
         elif isinstance(op, ops.CmdExecuteOp) and op.await_timepoint is not None and commands_of(op) is not None:
             awaited = [op.await_timepoint]
-            if any(_constant(size) is None and loop.is_inside(size) for size in op.resource_operand_sizes):
+            if any(constant_of(size) is None and loop.is_inside(size) for size in op.resource_operand_sizes):
                 return False
         else:
             return False
@@ -191,7 +180,7 @@ def _is_within(user: Operation, loop: _Loop) -> bool:
 def _trips(loop: _Loop) -> tuple[int | None, int | None]:
     """The number of iterations, and the most that there may be, as far as they are known."""
     first = loop.entry.dest_operands[loop.counter]
-    lower, upper = _constant(first), _constant(loop.bound)
+    lower, upper = constant_of(first), constant_of(loop.bound)
     if lower is not None and upper is not None:
         trips = max(0, -(-(upper - lower) // loop.step))
         return trips, trips
@@ -222,9 +211,9 @@ class _Replacement:
         loop = self.loop
         trips, limit = _trips(loop)
         cost = commands_nanoseconds(loop.body.ops, self.costs)
-        made = LoopFunction(loop.header, loop.body, loop.counter, loop.time, loop.step, self.name)
+        made = CountedFunction(loop.header, loop.body, loop.counter, loop.time, loop.step, self.name)
         made.build()
-        self.made, self.written = made, made.written(self.around)
+        self.made, self.written = made, made.written()
         self.symbols.insert(made.executable, before=self.func)
         self.entry_point = ArrayAttr([SymbolRefAttr(made.executable.sym_name, self.name)])
         whole = limit is not None and limit <= self.most

@@ -1,7 +1,7 @@
 """pyiree-stream-form-while-dispatches: loops of little work that data steers run on the device.
 
 Before: the host waits for every iteration's condition, reads it, and has the device do the next iteration.
-After:  one dispatch does iterations until the condition no longer holds, or there were many.
+After:  one dispatch does iterations until the condition no longer holds, or there was much work.
 
     ^bb1(%a: !stream.resource<external>, %b: …, %t: !stream.timepoint):
       %t1 = stream.cmd.execute await(%t) => with(%a as %x, %flag as %f) { … condition … }
@@ -15,20 +15,21 @@ After:  one dispatch does iterations until the condition no longer holds, or the
     ^bb1(%a, %b, %t):
       %t1 = stream.cmd.execute await(%t) => with(%a as …, %b as …, %state as …) { stream.cmd.dispatch @loop::@loop }
       %s = stream.timepoint.await %t1 => %state
-      %n, %holds = stream.resource.load %s[0], %s[8]
-      … where the buffers are after so many iterations …
-      cf.cond_br %holds, ^bb1(…), ^bb3(…)
+      %holds, %place = stream.resource.load %s[0], %s[8]
+      %x = arith.select (%place is 0), %a, %b
+      cf.cond_br %holds, ^bb1(%x, …), ^bb3(%x, …)
 
-The function is `while_function`'s. Buffers that swap places do so in it as well: the number of iterations tells which
-of the first ones each is. A dispatch ends after some milliseconds, so that a program can be interrupted.
+The function is `while_function`'s. Inner loops are part of it if they go round so many times at most: a dispatch ends
+after some milliseconds, so that a program can be interrupted, and an inner loop can't be left in between. Any other
+inner loop is a dispatch of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pyiree.compiler.dialects.arith import AddIOp, CmpIOp, ConstantOp, IndexCastOp, RemUIOp, SelectOp, SubIOp, TruncIOp
+from pyiree.compiler.dialects.arith import CmpIOp, ConstantOp, IndexCastOp, SelectOp, TruncIOp
 from pyiree.compiler.dialects.builtin import ModuleOp
 from pyiree.compiler.dialects.cf import BranchOp, CondBranchOp
 from pyiree.compiler.dialects.util import FuncOp
@@ -38,196 +39,220 @@ from pyiree.compiler.ir.canonicalize import canonicalize
 from pyiree.compiler.ir.core import Block, BlockArgument, Operation, Value
 from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.ir.symbol_table import SymbolTable
-from pyiree.compiler.ir.types import Type, i1, i64, index
+from pyiree.compiler.ir.types import IntegerType, Type, i1, i64, index
 from pyiree.compiler.stream import ops
-from pyiree.compiler.stream.buffer_rounds import Round, buffer_round
-from pyiree.compiler.stream.command_costs import commands_nanoseconds, entry_costs, iterations_of_dispatch
+from pyiree.compiler.stream.command_costs import (
+    Costs,
+    commands_nanoseconds,
+    entry_costs,
+    is_little,
+    nanoseconds_of_dispatch,
+)
 from pyiree.compiler.stream.loop_function import commands_of, is_host_arithmetic
+from pyiree.compiler.stream.loop_nest import LoopNest, most_iterations, nest_at
 from pyiree.compiler.stream.pack_dispatch_operands import words_of
-from pyiree.compiler.stream.types import STAGING, TRANSIENT, ResourceAccessAttr, ResourceType, timepoint
+from pyiree.compiler.stream.types import STAGING, TRANSIENT, ResourceAccessAttr, ResourceType, is_resource, timepoint
 from pyiree.compiler.stream.while_function import WORD, WhileFunction, is_staged, numbers_of
 
-#: Buffers may be in so many places.
-_MOST_PLACES = 12
+#: Inner loops, which can't be interrupted, may take so long in all.
+_LONGEST_INNER = 1e9
 
 
 @register_pass("pyiree-stream-form-while-dispatches")
 def form_while_dispatches(module: ModuleOp, context: PassContext) -> None:
-    """Replaces the loops of every host function."""
+    """Replaces the loops of every host function, outer ones first."""
     symbols = SymbolTable(module)
     costs = entry_costs(module)
     for func in list(module.body_block.ops):
         if isinstance(func, FuncOp) and not func.is_declaration:
-            loops = [loop for block in func.body.blocks if (loop := _loop_at(block)) is not None]
-            for number, loop in enumerate(loops):
-                most = iterations_of_dispatch(commands_nanoseconds((*loop.header.ops, *loop.body.ops), costs))
-                if most is not None:
-                    _Replacement(loop, most, func, symbols, f"{func.sym_name}_while_{number}").run()
-            if loops:
+            number = 0
+            while (made := _next_function(func, costs, f"{func.sym_name}_while_{number}")) is not None:
+                _Replacement(*made, func, symbols).run()
+                number += 1
+            if number:
                 canonicalize(func, context)
 
 
-@dataclass
-class _Loop:
-    """A loop in blocks: `header` has the device decide, and reads what it says; `body` does an iteration."""
+def _next_function(func: FuncOp, costs: Costs, name: str) -> tuple[WhileFunction, list[Value]] | None:
+    """The function of the first loop that can be replaced, and what it has to wait for."""
+    for block in func.body.blocks:
+        nest = nest_at(block)
+        if nest is None:
+            continue
+        for inner in nest.nests():
+            for op in [op for op in inner.header.ops if isinstance(op, ConstantOp)]:
+                op.move_before(nest.entry)
+        loop = _DeviceLoop(nest, costs)
+        if not loop.is_straight():
+            continue
+        made = WhileFunction(nest, loop.work, name)
+        made.build()
+        if made.is_known:
+            return made, loop.waits
+    return None
 
-    header: Block
-    body: Block
-    entry: Operation
-    time: int
-    """The number of the timepoint that it carries, or of none."""
-    around: Round
-    waits: list[Value]
 
-    @property
-    def end(self) -> CondBranchOp:
-        return self.header.terminator  # type: ignore[return-value]
+class _DeviceLoop:
+    """Whether the device can do a loop, and what the work of its iterations is."""
 
-    def is_inside(self, op: Operation) -> bool:
-        """Whether an op is part of the loop."""
-        while op.block is not self.header and op.block is not self.body:
-            parent = op.parent_op
-            if parent is None:
+    def __init__(self, nest: LoopNest, costs: Costs) -> None:
+        self.nest, self.costs = nest, costs
+        self.blocks = nest.blocks()
+        #: Timepoints from before the loop that its commands wait for.
+        self.waits: list[Value] = []
+        #: The nanoseconds of an iteration of each loop, without inner ones, by its header.
+        self.work: dict[Block, int] = {}
+
+    def is_straight(self) -> bool:
+        """Whether iterations are arithmetic, commands and numbers read, of little work, and nothing but what is carried
+        is used behind."""
+        nest = self.nest
+        if not self._is_worth_it() or not all(map(self._is_simple, nest.nests())) or self._longest(nest) is None:
+            return False
+        return all(self._is_known(op) for block in self.blocks for op in block.ops if op is not block.terminator)
+
+    def _is_worth_it(self) -> bool:
+        """Whether the host would be asked in between; counted loops of commands alone are another pass's."""
+        loads = any(isinstance(op, ops.ResourceLoadOp) for op in self.nest.header.ops)
+        executes = any(isinstance(op, ops.CmdExecuteOp) for block in self.blocks for op in block.ops)
+        return executes and (loads or bool(self.nest.inner))
+
+    def _longest(self, nest: LoopNest) -> float | None:
+        """The nanoseconds of an iteration if inner loops go round as often as they may."""
+        straight = [nest.header, *[part for part in nest.parts if isinstance(part, Block)]]
+        own = commands_nanoseconds([op for block in straight for op in block.ops], self.costs)
+        if own is None or not is_little(own):
+            return None
+        self.work[nest.header] = max(1, round(own))
+        total = own
+        for inner in nest.inner:
+            each, most = self._longest(inner), most_iterations(inner)
+            if each is None or most is None or each * most > _LONGEST_INNER:
+                return None
+            total += each * most
+        return total
+
+    def _is_simple(self, nest: LoopNest) -> bool:
+        """Whether a loop carries what a device knows, and nothing of its header is used in other ways than that."""
+        for argument in nest.header.arguments:
+            type = argument.type
+            if not (is_resource(type) or type is timepoint or type.is_index or isinstance(type, IntegerType)):
                 return False
-            op = parent
+        inside, known = nest.blocks(), set(numbers_of(nest.header))
+        for op in nest.header.ops:
+            for result in op.results:
+                for user in result.users:
+                    # Iterations may use numbers that don't depend on what is loaded, which they do again.
+                    around = _block_around(user, inside)
+                    if around is None or (around is not nest.header and op not in known):
+                        return False
+        return not any(_defined_in(value, nest.header) for value in nest.end.false_operands)
+
+    def _is_known(self, op: Operation) -> bool:
+        """Whether the device can do an op."""
+        for result in op.results:
+            if any(_block_around(user, self.blocks) is None for user in result.users):
+                return False
+        if isinstance(op, ops.CmdExecuteOp):
+            self._wait_for([op.await_timepoint] if op.await_timepoint is not None else [])
+            return commands_of(op) is not None and self._has_known_sizes(op)
+        if isinstance(op, ops.TimepointJoinOp):
+            self._wait_for(op.await_timepoints)
+            return True
+        if isinstance(op, ops.TimepointAwaitOp):
+            self._wait_for([op.await_timepoint])
+            return all(isinstance(user, ops.ResourceLoadOp) for result in op.results for user in result.users)
+        if isinstance(op, ops.ResourceLoadOp):
+            return not op.result.type.is_float
+        return is_host_arithmetic(op)
+
+    def _wait_for(self, times: Iterable[Value]) -> None:
+        self.waits += [t for t in times if not self._is_inside(t) and t not in self.waits]
+
+    def _has_known_sizes(self, execute: ops.CmdExecuteOp) -> bool:
+        for resource, size in zip(execute.resource_operands, execute.resource_operand_sizes):
+            is_constant = isinstance(size.defining_op, ConstantOp)
+            if not is_constant and (self._is_inside(size) or is_staged(resource)):
+                return False
         return True
 
-
-def _loop_at(header: Block) -> _Loop | None:
-    """The loop that a block begins, if its condition is read from the device."""
-    end, before = header.terminator, header.predecessors
-    if not isinstance(end, CondBranchOp) or len(before) != 2 or end.true_operands:
-        return None
-    body = end.true_dest
-    if body is header or body is end.false_dest or body not in before or body.predecessors != [header]:
-        return None
-    latch = body.terminator
-    times = [a.index for a in header.arguments if a.type is timepoint]
-    if not isinstance(latch, BranchOp) or len(times) != 1:
-        return None
-    (outside,) = [b for b in before if b is not body]
-    around = buffer_round(header, latch.dest_operands)
-    if around is None or around.start + around.length > _MOST_PLACES:
-        return None
-    loop = _Loop(header, body, outside.terminator, times[0], around, [])
-    for op in list(header.ops):
-        if isinstance(op, ConstantOp):
-            op.move_before(loop.entry)
-    return loop if _is_straight(loop) else None
+    def _is_inside(self, value: Value) -> bool:
+        block = value.block if isinstance(value, BlockArgument) else value.defining_op.block  # type: ignore[union-attr]
+        return block in self.blocks
 
 
-def _is_straight(loop: _Loop) -> bool:
-    """Whether iterations are arithmetic and commands, the host reads in the header alone, and only what is carried is
-    used behind."""
-    header, body = loop.header, loop.body
-    times: set[Value] = {header.arguments[loop.time]}
-    loads = executes = 0
-    known = set(numbers_of(header))
-    for op in (*header.ops, *body.ops):
-        if op is loop.end or op is body.terminator:
-            continue
-        if isinstance(op, ops.CmdExecuteOp) and commands_of(op) is not None:
-            awaited = [op.await_timepoint] if op.await_timepoint is not None else []
-            times.add(op.result_timepoint)
-            executes += 1
-        elif isinstance(op, ops.TimepointJoinOp):
-            awaited = list(op.await_timepoints)
-            times.add(op.result_timepoint)
-        elif isinstance(op, ops.TimepointAwaitOp) and op.block is header:
-            awaited = [op.await_timepoint]
-        elif isinstance(op, ops.ResourceLoadOp) and op.block is header and not op.result.type.is_float:
-            awaited = []
-            loads += 1
-        elif is_host_arithmetic(op):
-            awaited = []
-        else:
-            return False
-        loop.waits += [t for t in awaited if t not in times and t not in loop.waits]
-        for result in op.results:
-            for user in result.users:
-                # An iteration may use numbers of the header that don't depend on what it loads, which it does again.
-                if not loop.is_inside(user) or (op.block is header and user.block is not header and op not in known):
-                    return False
-    handed_on = body.terminator.dest_operands[loop.time]  # type: ignore[attr-defined]
-    return loads > 0 and executes > 0 and handed_on in times and _are_known(loop)
+def _block_around(op: Operation, blocks: Sequence[Block]) -> Block | None:
+    """Which of some blocks an op is in."""
+    at: Operation | None = op
+    while at is not None and at.block not in blocks:
+        at = at.parent_op
+    return None if at is None else at.block
 
 
-def _are_known(loop: _Loop) -> bool:
-    """Whether sizes and waits are known before the loop."""
-    blocks = (loop.header, loop.body)
-    for wait in loop.waits:
-        if (wait.block if isinstance(wait, BlockArgument) else wait.defining_op.block) in blocks:  # type: ignore[union-attr]
-            return False
-    for block in blocks:
-        for op in block.ops:
-            if not isinstance(op, ops.CmdExecuteOp):
-                continue
-            for resource, size in zip(op.resource_operands, op.resource_operand_sizes):
-                maker = size.defining_op
-                varies = not isinstance(maker, ConstantOp) and (maker is None or loop.is_inside(maker))
-                if varies or (is_staged(resource) and not isinstance(maker, ConstantOp)):
-                    return False
-    return True
+def _defined_in(value: Value, block: Block) -> bool:
+    op = value.defining_op
+    return op is not None and op.block is block
 
 
 class _Replacement:
     """One loop on its way into a dispatch."""
 
-    def __init__(self, loop: _Loop, most: int, func: FuncOp, symbols: SymbolTable, name: str) -> None:
-        self.loop, self.most, self.func, self.symbols, self.name = loop, most, func, symbols, name
+    def __init__(self, made: WhileFunction, waits: Sequence[Value], func: FuncOp, symbols: SymbolTable) -> None:
+        self.made, self.waits, self.func, self.symbols = made, waits, func, symbols
+        self.nest, self.blocks = made.nest, made.nest.blocks()
+        self.location = made.nest.entry.location
 
     def run(self) -> None:
-        loop = self.loop
-        made = self.made = WhileFunction(loop.header, loop.body, loop.time, self.name)
-        made.build()
+        made, header = self.made, self.nest.header
         self.symbols.insert(made.executable, before=self.func)
-        behind = self._uses_behind()
-        outgoing, target = list(loop.end.false_operands), loop.end.false_dest
+        written, behind = made.written(), self._uses_behind()
+        outgoing, target = list(self.nest.end.false_operands), self.nest.end.false_dest
         allocated = self._allocate()
-        for op in (*loop.body.reversed_ops, *loop.header.reversed_ops):
-            op.drop_all_references()
-        for block in (loop.body, loop.header):
-            for op in list(block.reversed_ops):
-                op.detach()
-        loop.body.erase()
+        self._clear()
         for resource in made.staged:
             _drop_unused(resource.defining_op)
-        self.builder = Builder.at_end(loop.header, loop.entry.location)
-        time = self._execute(allocated)
-        words = self._words(time)
-        values: dict[int, Value] = {a.index: a for a in loop.header.arguments}
-        values[loop.time] = time
-        values.update({a.index: self._number(word, a.type) for a, word in zip(made.scalars, words[2:])})
-        place = self._place(words[0])
-        holds = self.builder.insert(TruncIOp(words[1], out=i1)).result
+        self.builder = Builder.at_end(header, self.location)
+        time = self._execute(allocated, written)
+        holds, *words = self._words(time)
+        values: dict[int, Value] = {a.index: a for a in header.arguments}
+        values[self.nest.time] = time
+        for argument, word in zip((*made.scalars, *made.moved), words):
+            if is_resource(argument.type):
+                values[argument.index] = self._chosen(argument, word)
+            else:
+                values[argument.index] = self._number(word, argument.type)
+        condition = self.builder.insert(TruncIOp(holds, out=i1)).result
         leave = self._exit(behind, outgoing, target)
-        numbers = [a.index for a in loop.header.arguments]
-
-        def go_on(places: dict[int, int]) -> list[Value]:
-            return [values[places.get(number, number)] for number in numbers]
-
-        def go_out(places: dict[int, int]) -> list[Value]:
-            return [values[places.get(number, number)] for number in leave.order]
-
-        again, out = self._chain(place, loop.header, go_on), self._chain(place, leave.block, go_out)
-        self.builder.insert(CondBranchOp(holds, again[1], out[1], None, again[0], out[0]))
+        again = [values[a.index] for a in header.arguments]
+        out = [values[number] for number in leave.order]
+        self.builder.insert(CondBranchOp(condition, again, out, None, header, leave.block))
 
     def _uses_behind(self) -> list[tuple[Operation, int, int]]:
         """The uses of carried values behind the loop."""
-        loop = self.loop
         return [
             (use.owner, use.index, argument.index)
-            for argument in loop.header.arguments
+            for argument in self.nest.header.arguments
             for use in argument.uses
-            if not loop.is_inside(use.owner)
+            if _block_around(use.owner, self.blocks) is None
         ]
+
+    def _clear(self) -> None:
+        """Takes the ops and all blocks but the first away."""
+        for block in self.blocks:
+            for op in block.ops:
+                op.drop_all_references()
+        for block in self.blocks:
+            for op in list(block.reversed_ops):
+                op.detach()
+        for block in self.blocks[1:]:
+            block.erase()
 
     def _allocate(self) -> list[Value]:
         """Allocates memory for what the host reads, before the loop; the times from which on it may be used."""
-        builder = Builder.before(self.loop.entry)
+        builder = Builder.before(self.nest.entry)
         times = []
         self.memory: list[tuple[Value, Value]] = []
-        for lifetime, size in ((TRANSIENT, self.made.state_bytes), (STAGING, WORD * (2 + len(self.made.scalars)))):
+        for lifetime, size in ((TRANSIENT, self.made.state_bytes), (STAGING, WORD * self.made.words)):
             bytes_ = builder.insert(ConstantOp(IntegerAttr(size, index))).result
             made = ops.ResourceAllocaOp(
                 bytes_, None, None, self.made.affinity, result_=ResourceType(lifetime), result_timepoint=timepoint
@@ -237,27 +262,26 @@ class _Replacement:
             times.append(made.result_timepoint)
         return times
 
-    def _execute(self, allocated: list[Value]) -> Value:
+    def _execute(self, allocated: list[Value], written: set[Value]) -> Value:
         """The dispatch, and the copy of what it says to the host; its timepoint."""
-        builder, made, loop = self.builder, self.made, self.loop
+        builder, made = self.builder, self.made
         (state, state_size), (staging, staging_size) = self.memory
-        limit = builder.insert(ConstantOp(IntegerAttr(self.most, i64))).result
+        limit = builder.insert(ConstantOp(IntegerAttr(nanoseconds_of_dispatch(), i64))).result
         words = [w for v in (limit, *made.numbers) for w in words_of(builder, v)]
         resources = [*made.resources, state, staging]
         sizes = [*[self._visible(v) for v in made.sizes], state_size, staging_size]
         body = Block([v.type for v in resources])
         *given, copied = body.arguments
-        inner = Builder.at_end(body, loop.entry.location)
+        inner = Builder.at_end(body, self.location)
         zero = builder.insert(ConstantOp(IntegerAttr(0, index))).result
-        written = made.written(loop.around)
         accesses = [ResourceAccessAttr("rw" if v in written else "ro") for v in made.resources]
         accesses = ArrayAttr([*accesses, ResourceAccessAttr("rw")])
-        point = ArrayAttr([SymbolRefAttr(made.executable.sym_name, self.name)])
+        point = ArrayAttr([SymbolRefAttr(made.executable.sym_name, made.name)])
         inner.insert(ops.CmdDispatchOp((), words, given, sizes[:-1], [zero] * len(given), sizes[:-1], point, accesses))
         inner.insert(ops.CmdCopyOp(given[-1], state_size, zero, copied, staging_size, zero, staging_size))
         inner.insert(ops.CmdFlushOp(copied, staging_size, zero, staging_size, made.affinity))
         inner.insert(ops.YieldOp((), ()))
-        times = [loop.header.arguments[loop.time], *allocated, *loop.waits]
+        times = [self.nest.header.arguments[self.nest.time], *allocated, *self.waits]
         time = builder.insert(ops.TimepointJoinOp(times, result_timepoint=timepoint)).result_timepoint
         execute = ops.CmdExecuteOp(resources, sizes, time, None, made.affinity, body=body, result_timepoint=timepoint)
         return builder.insert(execute).result_timepoint
@@ -268,12 +292,12 @@ class _Replacement:
         return self.builder.insert(op.clone()).results[0] if isinstance(op, ConstantOp) else value
 
     def _words(self, time: Value) -> list[Value]:
-        """What the dispatch says: iterations, whether the condition holds, and numbers."""
+        """What the dispatch says: whether the condition holds, numbers, and the places of buffers."""
         builder = self.builder
         _, (staging, size) = self.memory
         (memory,) = builder.insert(ops.TimepointAwaitOp([staging], [size], time)).results
         words = []
-        for number in range(2 + len(self.made.scalars)):
+        for number in range(self.made.words):
             offset = builder.insert(ConstantOp(IntegerAttr(number * WORD, index))).result
             words.append(builder.insert(ops.ResourceLoadOp(memory, size, offset, result=i64)).result)
         return words
@@ -284,47 +308,27 @@ class _Replacement:
         cast = IndexCastOp if type.is_index else TruncIOp
         return self.builder.insert(cast(word, out=type)).result
 
-    def _place(self, count: Value) -> Value:
-        """Where the buffers are: the fewest iterations after which they are there."""
-        around, builder = self.loop.around, self.builder
-        start, length = (builder.insert(ConstantOp(IntegerAttr(n, i64))).result for n in (around.start, around.length))
-        beyond = builder.insert(SubIOp(count, start)).result
-        in_round = builder.insert(AddIOp(start, builder.insert(RemUIOp(beyond, length)).result)).result
-        is_before = builder.insert(CmpIOp(count, start, "slt")).result
-        return builder.insert(SelectOp(is_before, count, in_round)).result
-
-    def _chain(
-        self, place: Value, target: Block, operands: Callable[[dict[int, int]], list[Value]]
-    ) -> tuple[Block, list[Value]]:
-        """A block from which the host goes to `target`, with what belongs to each place; and what it gets."""
-        around = self.loop.around
-        *firsts, last = [(number, operands(around.after(number))) for number in range(around.start + around.length)]
-        found: tuple[Block, list[Value]] = target, last[1]
-        region = self.func.body
-        for number, values in reversed(firsts):
-            block = Block()
-            region.insert(region.blocks.index(self.loop.header) + 1, block)
-            builder = Builder.at_end(block, self.loop.entry.location)
-            constant = builder.insert(ConstantOp(IntegerAttr(number, i64))).result
-            is_here = builder.insert(CmpIOp(place, constant, "eq")).result
-            builder.insert(CondBranchOp(is_here, values, found[1], None, target, found[0]))
-            found = block, []
+    def _chosen(self, argument: BlockArgument, place: Value) -> Value:
+        """The one of the buffers that a carried one may be which it is now."""
+        *numbers, last = self.made.choices[argument]
+        found = self.made.resources[last]
+        for number in numbers:
+            constant = self.builder.insert(ConstantOp(IntegerAttr(number, i64))).result
+            is_here = self.builder.insert(CmpIOp(place, constant, "eq")).result
+            found = self.builder.insert(SelectOp(is_here, self.made.resources[number], found)).result
         return found
 
     def _exit(self, behind: list[tuple[Operation, int, int]], outgoing: list[Value], target: Block) -> _Exit:
         """A block behind the loop that takes the carried values which are used there."""
-        arguments = self.loop.header.arguments
+        header = self.nest.header
         used = {number for _, _, number in behind}
-        used.update([v.index for v in outgoing if isinstance(v, BlockArgument) and v.block is self.loop.header])
+        used.update([v.index for v in outgoing if isinstance(v, BlockArgument) and v.block is header])
         order = sorted(used)
-        block = Block([arguments[number].type for number in order])
+        block, region = Block([header.arguments[number].type for number in order]), self.func.body
+        region.insert(region.blocks.index(header) + 1, block)
         taken = dict(zip(order, block.arguments))
-        region = self.func.body
-        region.insert(region.blocks.index(self.loop.header) + 1, block)
-        given = [
-            taken[v.index] if isinstance(v, BlockArgument) and v.block is self.loop.header else v for v in outgoing
-        ]
-        Builder.at_end(block, self.loop.entry.location).insert(BranchOp(given, target))
+        given = [taken[v.index] if isinstance(v, BlockArgument) and v.block is header else v for v in outgoing]
+        Builder.at_end(block, self.location).insert(BranchOp(given, target))
         for owner, at, number in behind:
             owner.set_operand(at, taken[number])
         return _Exit(block, order)

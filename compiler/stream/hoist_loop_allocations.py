@@ -1,7 +1,8 @@
 """pyiree-stream-hoist-loop-allocations: loops reuse memory instead of allocating in every iteration.
 
 Before: an iteration allocates what it hands on, and its transients.
-After:  transients are allocated in front of the loop; of what is handed on there are two buffers that swap places.
+After:  transients are allocated in front of the loop; of what is handed on there are two buffers that swap places, or
+        more where an iteration hands on older ones too.
 
     %r:2 = scf.for … iter_args(%x = %x0, %t = %t0) {
       %new, %t1 = stream.resource.alloca uninitialized await(%t) => …{%n}
@@ -16,9 +17,8 @@ After:  transients are allocated in front of the loop; of what is handed on ther
     }
 
 What the loop starts with is read in the first iteration only, and never written: it may belong to somebody else. If it
-is the function's own memory and nobody else looks at it, it serves as one of the two buffers. Nothing changes where an
-iteration hands on the old contents too, or where the order of uses is not certain. Inner loops go first, so what they
-needed may leave the outer ones as well.
+is the function's own memory and nobody else looks at it, it serves as one of the two buffers. Nothing changes where the
+order of uses is not certain. Inner loops go first, so what they needed may leave the outer ones as well.
 """
 
 from __future__ import annotations
@@ -135,38 +135,51 @@ def _comes_after(alloca: ops.ResourceAllocaOp, uses: ResourceUses, coverage: Tim
 
 
 def _swap_buffers(loop: Loop, carried: int) -> Loop | None:
-    """Lets a carried value alternate between two buffers; the new loop, or None if it can't."""
+    """Lets a carried value alternate between buffers; the new loop, or None if it can't."""
     alloca = _end(loop).operands[carried].defining_op
     if not isinstance(alloca, ops.ResourceAllocaOp) or alloca.block is not _end(loop).block:
         return None
     if alloca.await_timepoint is None or not _is_invariant(alloca.storage_size, loop):
         return None
     coverage = TimepointCoverage()
-    new, old = resource_uses(alloca.results[0], loop), resource_uses(_arguments(loop)[carried], loop)
+    new = resource_uses(alloca.results[0], loop)
     if [(use.owner, use.index) for use in new.escapes] != [(_end(loop), carried)]:
         return None
-    if isinstance(loop, scf.WhileOp) and not _follow_condition(loop, old):
-        return None
-    if old.escapes or not (_comes_after(alloca, new, coverage) and _comes_after(alloca, old, coverage)):
+    olds = _uses_until_forgotten(loop, carried)
+    if olds is None or not all(_comes_after(alloca, uses, coverage) for uses in (new, *olds)):
         return None
     index = _time_of(loop)
     start = _inits(loop)[index]  # type: ignore[index]
-    first = _allocate(alloca, loop, start)
-    times, extra = [first.result_timepoint], [first.results[0]]
-    if not _owns_start(loop, carried, start, alloca, coverage):
-        second = _allocate(alloca, loop, start)
-        times.append(second.result_timepoint)
-        extra.append(second.results[0])
-    _start_after(loop, index, times)  # type: ignore[arg-type]
-    grown, spare = _with_carried(loop, extra)
+    is_own = len(olds) == 1 and _owns_start(loop, carried, start, alloca, coverage)
+    # One more than values are remembered, so that what is written is none of them.
+    made = [_allocate(alloca, loop, start) for _ in range(1 if is_own else 1 + len(olds))]
+    _start_after(loop, index, [op.result_timepoint for op in made])  # type: ignore[arg-type]
+    grown, spare = _with_carried(loop, [op.results[0] for op in made])
     end = _end(grown)
     _drop_alloca(alloca, spare[0])
-    if len(spare) == 1:
-        # What was there before is the spare buffer of the next iteration.
-        end.operands = [*end.operands, _carried_in_body(grown, carried)]
-    else:
-        end.operands = [*end.operands, spare[1], spare[0]]
+    # If the loop owns what it starts with, what was there before is the spare buffer of the next iteration.
+    following = [_carried_in_body(grown, carried)] if is_own else [*spare[1:], spare[0]]
+    end.operands = [*end.operands, *following]
     return grown
+
+
+def _uses_until_forgotten(loop: Loop, carried: int) -> list[ResourceUses] | None:
+    """The uses of a carried value in this iteration, and in later ones if it is handed on as another carried value,
+    until one hands it on no more; None if it goes elsewhere."""
+    found: list[ResourceUses] = []
+    seen: set[int] = set()
+    while True:
+        seen.add(carried)
+        old = resource_uses(_arguments(loop)[carried], loop)
+        if isinstance(loop, scf.WhileOp) and not _follow_condition(loop, old):
+            return None
+        found.append(old)
+        if not old.escapes:
+            return found
+        (first, *others) = old.escapes
+        if others or first.owner is not _end(loop) or first.index in seen:
+            return None
+        carried = first.index
 
 
 def _follow_condition(loop: scf.WhileOp, old: ResourceUses) -> bool:

@@ -1,14 +1,10 @@
 """The device function of a loop: it does what the host did in every iteration, calling kernels for the commands.
 
-Enters: a loop in blocks, whose body is arithmetic and commands. Leaves: an executable with one function:
+Enters: a loop in blocks, whose iterations are arithmetic and commands. Leaves: an executable with one function, which
+begins with declarations and calls them in its loops (`counted_function`, `while_function`):
 
     func.func private @f(!stream.binding, index, !stream.binding, index) attributes {stream.entry = @e::@f}
-    func.func @loop(%lower: …, %upper: …, %a: !stream.binding, %b: !stream.binding) {
-      scf.for %i = %lower to %upper step %c1 iter_args(%x = %a, %y = %b) -> (!stream.binding, !stream.binding) {
-        func.call @f(%x, %offset, %y, %offset)
-        scf.yield %y, %x
-      }
-    }
+    func.func @loop(…, %a: !stream.binding, %b: !stream.binding) { … func.call @f(%x, %offset, %y, %offset) … }
 
 Each declaration stands for a dispatch entry (`stream.entry`), or for `stream.command` "copy", "fill" or "load". A call
 gives an entry its numbers, then each binding with an offset in bytes; a copy its source, target and length; a fill the
@@ -25,13 +21,11 @@ from pyiree.compiler.dialects.arith import ConstantOp
 from pyiree.compiler.dialects.builtin import ModuleOp
 from pyiree.compiler.dialects.func import CallOp, ReturnOp
 from pyiree.compiler.dialects.func import FuncOp as KernelFuncOp
-from pyiree.compiler.dialects.scf import ForOp, YieldOp
 from pyiree.compiler.ir.attributes import Attribute, DenseArrayAttr, IntegerAttr, StringAttr, SymbolRefAttr
 from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import Block, BlockArgument, Operation, Region, Value
 from pyiree.compiler.ir.types import FunctionType, IntegerType, Type, bit_width, i64, index
 from pyiree.compiler.stream import ops
-from pyiree.compiler.stream.buffer_rounds import Round
 from pyiree.compiler.stream.dispatch_sites import set_signature
 from pyiree.compiler.stream.pack_dispatch_operands import from_words
 from pyiree.compiler.stream.types import BindingType, is_resource
@@ -71,57 +65,45 @@ def commands_of(execute: ops.CmdExecuteOp) -> list[Any] | None:
 
 
 class LoopFunction:
-    """The function of one loop, and what a dispatch of it has to be given: lower and upper bound, then `numbers`, then
-    `resources` of `sizes`, all in terms of the host's values, among them the header's arguments."""
+    """The function of one loop, and what a dispatch of it has to be given besides bounds: `numbers`, then `resources`
+    of `sizes`, all in terms of the host's values, among them the header's arguments."""
 
-    def __init__(self, header: Block, body: Block, counter: int, time: int, step: int, name: str) -> None:
-        self.header, self.body, self.counter, self.time, self.step, self.name = (
-            header, body, counter, time, step, name,
-        )  # fmt: skip
+    def __init__(self, blocks: Sequence[Block], name: str) -> None:
+        self.header, self.blocks, self.name = blocks[0], blocks, name
         self.numbers: list[Value] = []
         self.resources: list[Value] = []
         self.sizes: list[Value] = []
         self.affinity: Attribute | None = None
-        self.function = KernelFuncOp.create(name, [], [], location=body.terminator.location)
+        self.function = KernelFuncOp.create(name, [], [], location=blocks[-1].terminator.location)
         self._top = Builder.at_end(self.function.entry_block, self.function.location)
         self._values: dict[Value, Value] = {}
         self._bindings: dict[Value, Value] = {}
         self._declarations: dict[tuple, KernelFuncOp] = {}
 
-    def build(self) -> None:
-        """Makes the function and its executable."""
-        header = self.header
-        type = header.arguments[self.counter].type
-        block = self.function.entry_block
-        lower, upper = (from_words(self._top, block, type) for _ in range(2))
-        step = self._top.insert(ConstantOp(IntegerAttr(self.step, type))).result
-        carried, starts = self._begin((self.counter, self.time))
-        inner = Block([type, *[v.type for v in starts]])
-        self._values[header.arguments[self.counter]] = inner.arguments[0]
-        self._values.update(zip(carried, inner.arguments[1:]))
-        builder = Builder.at_end(inner, self.function.location)
-        self._do((*header.ops, *self.body.ops), builder)
-        builder.insert(YieldOp(self._handed_on(carried)))
-        self._top.insert(ForOp(lower, upper, step, starts, None, inner))
-        self._finish()
+    def edges(self) -> Iterable[tuple[BlockArgument, Value]]:
+        """What each argument of a block in the loop may be, but for what the loop begins with."""
+        raise NotImplementedError
 
     def _begin(self, apart: Sequence[int]) -> tuple[list[BlockArgument], list[Value]]:
         """The carried values but for some, and what they start with."""
         self._sizes_by_resource = self._known_sizes()
-        carried = [a for a in self.header.arguments if a.index not in apart]
-        carried = [a for a in carried if not is_resource(a.type) or a in self._sizes_by_resource]
+        carried = [a for a in self.header.arguments if a.index not in apart and self._is_needed(a)]
         starts = {a: self._number(a) for a in carried if not is_resource(a.type)}
         self._outer_numbers()
         starts.update({a: self._binding(a) for a in carried if is_resource(a.type)})
         for execute in self._executes():
             self.affinity = execute.affinity
             for resource in execute.resource_operands:
-                if not self._is_carried(resource) and not self._is_own(resource):
+                if not self._is_inside(resource) and not self._is_own(resource):
                     self._binding(resource)
         return carried, [starts[a] for a in carried]
 
+    def _is_needed(self, carried: BlockArgument) -> bool:
+        """Whether the function has to know a carried value: commands use no other resources."""
+        return not is_resource(carried.type) or carried in self._sizes_by_resource
+
     def _executes(self) -> list[ops.CmdExecuteOp]:
-        return [op for op in (*self.header.ops, *self.body.ops) if isinstance(op, ops.CmdExecuteOp)]
+        return [op for block in self.blocks for op in block.ops if isinstance(op, ops.CmdExecuteOp)]
 
     def _do(self, host_ops: Iterable[Operation], builder: Builder) -> None:
         """What ops of the host are on the device."""
@@ -131,17 +113,13 @@ class LoopFunction:
             elif is_host_arithmetic(op):
                 builder.insert(op.clone(self._values))
 
-    def _handed_on(self, carried: Sequence[BlockArgument]) -> list[Value]:
-        end = self.body.terminator.dest_operands  # type: ignore[attr-defined]
-        return [self._value(end[a.index]) for a in carried]
-
     def _finish(self) -> None:
         self._top.insert(ReturnOp([]))
         set_signature(self.function, [{} for _ in self.function.entry_block.arguments])
         self.executable = self._executable()
 
-    def written(self, around: Round) -> set[Value]:
-        """The resources that an iteration writes, as the first or as a later one names them."""
+    def written(self) -> set[Value]:
+        """The resources that iterations write, as the first or as a later one names them."""
         found: set[Value] = set()
         for op in self._executes():
             captured = dict(zip(op.body.entry.arguments, op.resource_operands))
@@ -151,16 +129,12 @@ class LoopFunction:
                     found.update(captured[r] for r, access in pairs if access.value != "ro")
                 else:
                     found.add(captured[command.target])
-        pending = [v.index for v in found if self._is_carried(v)]
-        while pending:
-            following = self.header.arguments[around.following[pending.pop()]]
-            if following not in found:
-                found.add(following)
-                pending.append(following.index)
+        edges = list(self.edges())
+        before = -1
+        while len(found) != before:
+            before = len(found)
+            found.update(value for argument, value in edges if argument in found)
         return found
-
-    def _is_carried(self, value: Value) -> bool:
-        return isinstance(value, BlockArgument) and value.block is self.header
 
     def _is_own(self, resource: Value) -> bool:
         """Whether a resource is no binding, since the function has other memory for it."""
@@ -168,31 +142,30 @@ class LoopFunction:
 
     def _is_inside(self, value: Value) -> bool:
         block = value.block if isinstance(value, BlockArgument) else value.defining_op.block  # type: ignore[union-attr]
-        return block is self.header or block is self.body
+        return block in self.blocks
 
     def _known_sizes(self) -> dict[Value, Value]:
-        """The sizes of resources, of carried ones that commands use, or that are such in another iteration."""
+        """The sizes of resources that commands use, and of those that are such in another iteration."""
         found: dict[Value, Value] = {}
         for op in self._executes():
             found.update(zip(op.resource_operands, op.resource_operand_sizes))
-        end = self.body.terminator.dest_operands  # type: ignore[attr-defined]
-        resources = [a for a in self.header.arguments if is_resource(a.type)]
-        for _ in resources:
-            for argument in resources:
-                following = end[argument.index]
+        edges = [(a, v) for a, v in self.edges() if is_resource(a.type)]
+        before = -1
+        while len(found) != before:
+            before = len(found)
+            for argument, value in edges:
                 if argument in found:
-                    found.setdefault(following, found[argument])
-                elif following in found:
-                    found[argument] = found[following]
+                    found.setdefault(value, found[argument])
+                elif value in found:
+                    found[argument] = found[value]
         return found
 
     def _outer_numbers(self) -> None:
         """Numbers from outside that an iteration uses."""
-        for op in (*self.header.ops, *self.body.ops):
-            if is_host_arithmetic(op):
-                for value in op.operands:
-                    if not self._is_inside(value):
-                        self._value(value)
+        for op in [op for block in self.blocks for op in block.ops if is_host_arithmetic(op)]:
+            for value in op.operands:
+                if not self._is_inside(value):
+                    self._value(value)
 
     def _number(self, value: Value) -> Value:
         """A number that the host gives."""

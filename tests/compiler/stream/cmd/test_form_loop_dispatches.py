@@ -108,7 +108,19 @@ def _orthogonal(a):
     return lax.fori_loop(0, a.shape[1], column, (jnp.zeros_like(a), jnp.zeros((a.shape[1],) * 2, a.dtype), a))[:2]
 
 
+def _long_iterations(x):
+    """More calls of kernels than can keep what they are given on the stack."""
+
+    def step(_, s):
+        for shift in range(160):
+            s = jnp.sort(jnp.roll(s, shift % 5 + 1) * 0.9)
+        return s
+
+    return lax.fori_loop(0, 4, step, x)
+
+
 PROGRAMS = {
+    "long_iterations": (_long_iterations, (_f32(6),)),
     "product": (lambda x, y: lax.fori_loop(0, 50, lambda i, s: s * 0.5 + y @ s * 0.1, x), (_f32(4), _f32(4, 4))),
     "odd_number": (lambda x, y: lax.fori_loop(0, 51, lambda i, s: s * 0.5 + y @ s * 0.1, x), (_f32(4), _f32(4, 4))),
     "twice": (lambda x, y: lax.fori_loop(0, 2, lambda i, s: s * 0.5 + y @ s * 0.1, x), (_f32(4), _f32(4, 4))),

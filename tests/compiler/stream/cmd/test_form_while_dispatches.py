@@ -78,6 +78,7 @@ def test_a_loop_is_a_dispatch(run_passes, in_order):
         "func.call @load_i8(",
         "arith.cmpi slt",
         "scf.condition",
+        "arith.addi",
         "func.call @f_0(",
         "arith.addi",
         "scf.yield",
@@ -86,7 +87,7 @@ def test_a_loop_is_a_dispatch(run_passes, in_order):
         "stream.cmd.dispatch @main_while_0::@main_while_0(",
         "stream.timepoint.await",
         "stream.resource.load",
-        "arith.remui",
+        "arith.select",
         "cf.cond_br",
     )
     assert "@work::@f {" not in text
@@ -146,6 +147,77 @@ def _two(x):
     return lax.while_loop(lambda c: c[1].sum() > 3, lambda c: (c[1], c[0] * 0.7), (first, first + 1)), first
 
 
+def _shifted(x):
+    """The last three states, as finite differences have them."""
+
+    def step(state):
+        a, b, c, k = state
+        return b, c, 0.5 * (a + b) - 0.1 * c, k + 1
+
+    return lax.while_loop(
+        lambda state: (jnp.abs(state[2]).max() > 1e-3) & (state[3] < 37), step, (x, x * 0.9, x + 1, 0)
+    )
+
+
+def _nested(x, few):
+    """An inner loop of at most so many rounds, whose result and number of rounds steer the outer one."""
+
+    def inner(x, k):
+        def step(state):
+            a, b, n = state
+            return b, jnp.cos(a) * b, n + 1
+
+        return lax.while_loop(
+            lambda s: (jnp.abs(s[0] - s[1]).sum() > 1e-3) & (s[2] < few + k % 3), step, (x, x * 1.1, 0)
+        )
+
+    def outer(state):
+        x, total, k = state
+        _, b, n = inner(x, k)
+        return b + 0.1, total + n, k + 1
+
+    return lax.while_loop(lambda s: (s[1] < 60) & (jnp.abs(s[0]).max() < 1e3) & (s[2] < 50), outer, (x, 0, 0))
+
+
+def _kept_in_between(x):
+    """Both what went into the inner loop and what came out is handed on."""
+
+    def outer(state):
+        old, older, k = state
+        new, _ = lax.while_loop(
+            lambda s: (s[0].sum() > 1) & (s[1] < 9), lambda s: (s[0] * 0.7 + 0.01 * old, s[1] + 1), (old, 0)
+        )
+        return new + older + 0.3, old, k + 1
+
+    return lax.while_loop(lambda s: (s[0].sum() < 100) & (s[2] < 25), outer, (x, x * 2, 0))
+
+
+def _three_deep(x):
+    def bounded(step, condition, limit):
+        return lambda x: lax.while_loop(
+            lambda s: condition(s[0]) & (s[1] < limit), lambda s: (step(s[0]), s[1] + 1), (x, 0)
+        )[0]
+
+    halve = bounded(lambda x: x * 0.5, lambda x: x.max() > 1, 4)
+    grow = bounded(lambda x: halve(x) + 0.4, lambda x: x.min() < 2, 6)
+    return bounded(lambda x: grow(x) * 1.01, lambda x: x.sum() < 1e5, 8)(x)
+
+
+def _counted_around(x):
+    def step(i, x):
+        return lax.while_loop(lambda s: (s[0].sum() < 3 * i) & (s[1] < 10), lambda s: (s[0] + 0.1, s[1] + 1), (x, 0))[0]
+
+    return lax.fori_loop(0, 7, step, x)
+
+
+def _unbounded_inside(x):
+    return lax.while_loop(
+        lambda s: s[1] < 4,
+        lambda s: (lax.while_loop(lambda c: c.sum() < 5 + s[1], lambda c: c + 0.3, s[0]), s[1] + 1),
+        (x, 0),
+    )
+
+
 _A = _f32(16, 16)
 PROGRAMS = {
     "newton": (_newton, (np.abs(_f32(4)) + 0.5,)),
@@ -161,6 +233,12 @@ PROGRAMS = {
     ),
     "of_each": (_of_each, (np.abs(_f32(3)),)),
     "two": (_two, (np.abs(_f32(5)),)),
+    "shifted": (_shifted, (np.abs(_f32(5)),)),
+    "nested": (lambda x: _nested(x, 6), (np.abs(_f32(4)),)),
+    "kept_in_between": (_kept_in_between, (np.abs(_f32(4)),)),
+    "three_deep": (_three_deep, (np.abs(_f32(4)),)),
+    "counted_around": (_counted_around, (np.abs(_f32(4)),)),
+    "unbounded_inside": (_unbounded_inside, (np.abs(_f32(4)),)),
 }
 
 

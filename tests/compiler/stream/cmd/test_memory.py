@@ -64,19 +64,35 @@ def test_memory_of_the_function_itself_is_one_of_the_buffers(run_passes, accepte
     )  # fmt: skip
 
 
-def test_nothing_swaps_when_the_old_contents_are_handed_on(run_passes):
+def _handing_on(old):
+    """The loop that also carries what was there before as `%old`, and hands on something for it."""
     body = f"""
     %new, %ta = stream.resource.alloca uninitialized await(%t) => {R}{{%n}} => {T}
     {copy("e", "%ta", "%a", "%new")}
-    scf.yield %new, %e, %a : {R}, {T}, {R}"""
-    text = (
+    scf.yield %new, %e, {old} : {R}, {T}, {R}"""
+    return (
         loop(body)
         .replace(f"%t = %t0) -> ({R}, {T})", f"%t = %t0, %old = %x) -> ({R}, {T}, {R})")
         .replace("%r:2", "%r:3")
     )
-    assert run_passes(text, HOIST).count("scf.for") == 1
-    made = run_passes(text, HOIST)
-    assert made.index("scf.for") < made.index("resource.alloca")
+
+
+def test_old_contents_that_are_handed_on_have_a_buffer_too(run_passes, accepted, in_order):
+    text = run_passes(_handing_on("%a"), HOIST)
+    accepted(text)
+    assert text.count("resource.alloca ") == 3
+    in_order(
+        text,
+        "alloca ", "alloca ", "alloca ", "scf.for", "%arg5 = %arg0", "%arg7 = %arg0", "%arg8 = %result,",
+        "%arg9 = %result_0", "%arg10 = %result_2", "%arg5 as ", "%arg8 as ",
+        "scf.yield %arg8, ", ", %arg5, %arg9, %arg10, %arg8 :",
+    )  # fmt: skip
+
+
+def test_nothing_swaps_when_the_new_contents_are_handed_on_twice(run_passes):
+    text = run_passes(_handing_on("%new"), HOIST)
+    assert text.count("resource.alloca ") == 1
+    assert text.index("scf.for") < text.index("resource.alloca")
 
 
 def test_nothing_swaps_when_the_order_is_not_certain(run_passes):
