@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .indexing import Dim, Sym
 from .loops import KernelBuilder
@@ -215,3 +215,38 @@ def tile_bands(
             sizes[number] = size if size < extent else 0
             wanted = 0
     return Tiles(sizes)
+
+
+def tiles_along(bands: Sequence[Band], nanoseconds: float, run: tuple[int, int], across: tuple[int, int]) -> Tiles:
+    """Tiles that go so far along one band, and across another one, in multiples, as makes them worth a claim; each of
+    two is the number of a band and a size. The other bands are taken one by one."""
+    sizes = [1] * len(bands)
+    (along, length), (other, multiple) = run, across
+    extent = bands[along].extent
+    if extent.__class__ is int and extent <= length:
+        sizes[along], length = 0, max(extent, 1)
+    else:
+        sizes[along] = length
+    wanted = math.ceil(_CLAIM_NANOSECONDS / nanoseconds / length / multiple) * multiple
+    extent = bands[other].extent
+    sizes[other] = 0 if extent.__class__ is int and extent <= wanted else wanted
+    return Tiles(sizes)
+
+
+def in_order_of_loads(bands: list[Band], survey: Survey, plan: VectorPlan) -> tuple[list[Band], VectorPlan]:
+    """The loops around the vectors in the order in which memory is read, where all that is read agrees on one: the
+    processor looks ahead of what is read, while what is written past the caches waits for nothing."""
+    outer = [band for k, band in enumerate(bands) if k != plan.band]
+    inner = bands[plan.band]
+
+    def steps(access: Access) -> list[int] | None:
+        found = [access.coefficients.get(band.inner, 0) for band in outer]
+        is_whole = all(step.__class__ is int and step > 0 for step in found) and not access.opaque
+        return found if is_whole else None
+
+    loads = [access for access in survey.accesses if not access.store]
+    orders = {tuple(sorted(range(len(outer)), key=lambda k: -found[k])) for a in loads if (found := steps(a))}
+    if len(orders) != 1 or len(loads) != 1 or any(len(band.syms) > 1 for band in outer):
+        return bands, plan
+    (order,) = orders
+    return [*[outer[k] for k in order], inner], replace(plan, band=len(outer))

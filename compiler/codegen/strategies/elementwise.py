@@ -28,7 +28,9 @@ from ..transposition import TransposeTile, transposed_band
 # Larger tiles (of bytes) would not fit the registers.
 _MAX_TILE = 16
 # Tiles side by side along the rows of an operand, which are read as runs; the lines of a result are written whole.
+# Where they go past the caches, no line of a result waits for its other parts: a page is read before other rows are.
 _RUN = 4
+_PAGE_RUN = 64
 _LINE = 64
 
 
@@ -75,6 +77,8 @@ def build(graph: DispatchGraph, target: Target) -> Plan:
             stream_large_results(stores, found, 4 * target.l2_bytes)
         return _tiled(context, bands, plan, rows, found, body)
     stream_large_results(stores, found, target.streamed_bytes)
+    if all(store.buffer.streamed for store in stores):
+        bands, plan = configure.in_order_of_loads(bands, found, plan)
     bands = configure.cut_bands(bands, found, plan)
     multiples = [1] * len(bands)
     multiples[plan.band] = plan.lanes * max(plan.unroll, plan.repeat)
@@ -100,8 +104,12 @@ def _tiled(context: KernelContext, bands: list[Band], plan: VectorPlan, rows: in
     builder = context.builder
     size = min(plan.lanes, _MAX_TILE)
     plan = VectorPlan(plan.band, size, 1, scalar_tail=plan.scalar_tail)
-    multiples = [size if k == plan.band else size * _RUN if k == rows else 1 for k in range(len(bands))]
-    tiles = configure.tile_bands(bands, 4 * configure.point_nanoseconds(found, size), multiples)
+    nanoseconds = 4 * configure.point_nanoseconds(found, size)
+    if _writes_whole_lines(found, bands[rows]):
+        tiles = configure.tiles_along(bands, nanoseconds, (rows, size * _PAGE_RUN), (plan.band, size))
+    else:
+        multiples = [size if k == plan.band else size * _RUN if k == rows else 1 for k in range(len(bands))]
+        tiles = configure.tile_bands(bands, nanoseconds, multiples)
     ranges = tile_ranges(builder, bands, tiles)
     columns, across = bands[plan.band], bands[rows]
 
@@ -131,6 +139,12 @@ def _tiled(context: KernelContext, bands: list[Band], plan: VectorPlan, rows: in
     outer = [k for k in range(len(bands)) if k not in (rows, plan.band)]
     loop_nest(LaneScope(builder, 1), [bands[k] for k in outer], [ranges[k] for k in outer], blocks)
     return Plan(builder.finish(), count_factors(context, [b.extent for b in bands], tiles.sizes))
+
+
+def _writes_whole_lines(found: Survey, rows: Band) -> bool:
+    """Whether all results go past the caches, in rows that begin like the first one at a line."""
+    steps = [(a.coefficients.get(rows.inner, 0), a) for a in found.accesses if a.store]
+    return all(a.buffer.streamed and step.__class__ is int and step * a.bytes % _LINE == 0 for step, a in steps)
 
 
 def _vector_plan(bands, found: Survey, lanes: int, target: Target, builder: KernelBuilder):

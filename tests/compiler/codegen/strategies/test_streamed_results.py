@@ -90,6 +90,25 @@ def test_rows(texts, build_kernel, runnable_target, offset):
     np.testing.assert_array_equal(found, x - x.max(1, keepdims=True))
 
 
+def test_order_of_loads(texts, build_kernel):
+    """(2, 3000, 12, 64) → (2, 12, 3000, 64). Before: the loops follow the result, each row that is read is far from the
+    one before. After: they follow what is read."""
+    shape, turned = (2, 3000, 12, 64), (2, 12, 3000, 64)
+    x = np.random.default_rng(3).standard_normal(shape).astype(np.float32)
+    types = texts.tensor(shape, "f32"), texts.tensor(turned, "f32")
+    body = f"%e = tensor.empty() : {types[1]}\n" + texts.generic(
+        "%out0", [("%in0", types[0])], [("%e", types[1])],
+        ["(d0, d1, d2, d3) -> (d0, d2, d1, d3)", "(d0, d1, d2, d3) -> (d0, d1, d2, d3)"], ["parallel"] * 4, "", "%a0",
+    )  # fmt: skip
+    text = texts.dispatch(types[:1], types[1:], body)
+    kernel, found = run(build_kernel, text, "x86-64-v2", [x], turned, np.float32, 0)
+    np.testing.assert_array_equal(found, x.transpose(0, 2, 1, 3))
+    loops = kernel.kernel.text("kernel")
+    assert "stream %" in loops
+    _, _, inner = loops.partition("for %")
+    assert "= 0 to 12" in inner, loops
+
+
 def test_bfloats_are_integers(texts, any_level):
     """LLVM takes vectors of bfloat16 from block to block number by number, with a call for each, where the CPU has no
     such numbers; whether an address is a multiple of a vector's size decides between two blocks."""
