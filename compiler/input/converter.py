@@ -397,10 +397,13 @@ class Converter:
 
     # Regions of scalar ops: reducers, comparators, expansions.
 
-    def scalar_block(self, block: Any, arguments: Sequence[Value]) -> list[Value]:
-        """The ops of a block on rank-0 tensors as scalar ops; returns the operands of its terminator."""
+    def scalar_block(
+        self, block: Any, arguments: Sequence[Value], around: Mapping[Any, Value] | None = None
+    ) -> list[Value]:
+        """The ops of a block on rank-0 tensors as scalar ops; returns the operands of its terminator. `around` has the
+        scalars of the block that this one is a branch in."""
         emitter = self.emitter
-        scope: dict[Any, Value] = dict(zip(block.arguments, arguments))
+        scope: dict[Any, Value] = {**(around or {}), **dict(zip(block.arguments, arguments))}
 
         def scalar(value: Any) -> Value:
             found = scope.get(value)
@@ -427,10 +430,25 @@ class Converter:
             elif name in CALLEE_NAMES:
                 callee = self.functions[op.attributes[CALLEE_NAMES[name]].value]
                 results = self.scalar_block(callee.regions[0].blocks[0], operands)
+            elif name in ("stablehlo.if", "stablehlo.case"):
+                results = self._chosen_scalars(op, operands[0], scope)
             else:
                 raise emitter.unsupported(op, "inside the body of another op")
             scope.update(zip(op.results, results))
         raise ValueError("a block without a terminator")
+
+    def _chosen_scalars(self, op: Any, selector: Value, scope: Mapping[Any, Value]) -> list[Value]:
+        """The results of a branch on scalars: all branches are computed, one is chosen, the last if no other is."""
+        emitter = self.emitter
+        branches = [self.scalar_block(region.blocks[0], (), scope) for region in op.regions]
+        chosen = branches[-1]
+        for number in reversed(range(len(branches) - 1)):
+            if op.name == "stablehlo.if":
+                flag = selector
+            else:
+                flag = emitter.cmpi("eq", selector, emitter.integer(number, selector.type))
+            chosen = [emitter.select(flag, x, other) for x, other in zip(branches[number], chosen)]
+        return chosen
 
     # Constants.
 

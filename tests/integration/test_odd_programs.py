@@ -89,3 +89,23 @@ def test_loops_nested_sixteen_deep():
 
 def test_a_contraction_of_nothing_of_complex_numbers():
     same_as_jax(lambda x, y: (x.T @ y, x), np.zeros((0, 7), np.complex64), np.zeros((0, 5), np.complex64))
+
+
+def test_branches_in_the_body_of_a_reduction():
+    def larger(a, b):
+        return lax.cond(a > b, lambda: a, lambda: b * 1)
+
+    def mixed(a, b):
+        # Among the branches one that divides by what may be zero; a number past the last means the last.
+        at = lax.convert_element_type(b, np.int32) % 4 - 1
+        return lax.switch(at, [lambda: a + b, lambda: jnp.where(b == 0, a, a - 8 / b), lambda: jnp.maximum(a, b)])
+
+    numbers = np.array([3, -7, 0, 5, 1, -2, 4, 9, 0, 6], np.float32)
+    assert pyiree.jit(lambda x: lax.reduce(x, np.float32(-9), larger, (0,)))(numbers) == 9
+    windows = pyiree.jit(lambda x: lax.reduce_window(x, np.float32(-9), larger, (3,), (1,), "VALID"))(numbers)
+    np.testing.assert_array_equal(windows, [max(numbers[i : i + 3]) for i in range(8)])
+    # `mixed` isn't associative: one number, folded once into the initial value.
+    for number in numbers:
+        wanted = mixed(jnp.float32(-9), jnp.float32(number))
+        folded = pyiree.jit(lambda x: lax.reduce(x, np.float32(-9), mixed, (0,)))(number[None])
+        assert folded == np.asarray(wanted)
