@@ -11,23 +11,38 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 
 from ..ir.core import BlockArgument, Operation, Value
+from ..ir.floats import numpy_float_dtype
 from .complex_values import Complex, Element, all_parts, elements_of_parts, is_complex
 from .elements import element_name
 from .evaluate import Evaluator
 from .indexing import Index
 from .loops import FLOATS, KernelBuilder, vector
 from .loops import Value as LoopValue
+from .small_floats import FORMATS
 from .structured import StructuredOp, dim_of, is_structured, structured
 
 State = list[LoopValue]
 
 
+@cache
+def _ends(elem: str) -> tuple[float, float]:
+    """What no number of a float type is below or above: its infinities, or its last numbers where it has none."""
+    if elem not in FORMATS or FORMATS[elem].infinite:
+        return -math.inf, math.inf
+    import ml_dtypes
+
+    info = ml_dtypes.finfo(numpy_float_dtype(elem))
+    return float(info.min), float(info.max)
+
+
 def _identities(elem: str) -> dict[str, float | int]:
     bits = vector(elem).bits
     if elem in FLOATS:
-        return {"arith.addf": 0.0, "arith.mulf": 1.0, "arith.maximumf": -math.inf, "arith.minimumf": math.inf}
+        least, greatest = _ends(elem)
+        return {"arith.addf": 0.0, "arith.mulf": 1.0, "arith.maximumf": least, "arith.minimumf": greatest}
     top = 1 << (bits - 1)
     return {
         "arith.addi": 0, "arith.muli": 1, "arith.andi": -1, "arith.ori": 0, "arith.xori": 0,

@@ -30,3 +30,14 @@ def test_four_bits_wrap_as_integers_do():
     x = np.arange(-8, 8).astype(ml_dtypes.int4)
     got = pyiree.jit(lambda v: v + v)(x)
     assert np.array_equal(got.astype(int), (2 * x.astype(int) + 8) % 16 - 8)
+
+
+@pytest.mark.parametrize("name", [
+    "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e4m3b11fnuz", "float8_e5m2", "float8_e3m4",
+])  # fmt: skip
+def test_running_extremes_of_types_without_infinity(name):
+    x = np.linspace(-2, 2, 40)[np.argsort(np.sin(np.arange(40)))].astype(getattr(ml_dtypes, name))
+    largest, least = pyiree.jit(lambda v: (jax.lax.cummax(v), jax.lax.cummin(v, reverse=True)))(x)
+    wide = x.astype(np.float32)
+    np.testing.assert_array_equal(largest.astype(np.float32), np.maximum.accumulate(wide))
+    np.testing.assert_array_equal(least.astype(np.float32), np.minimum.accumulate(wide[::-1])[::-1])
