@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import cached_property
 from typing import Any, Protocol
+
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 
 class ObjectCache(Protocol):
@@ -42,4 +44,3 @@ class CompileOptions:
         from pyiree.compiler.codegen import target
 
         return target.named(self.target_cpu)
-

@@ -17,7 +17,7 @@ from __future__ import annotations
 import importlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pyiree.compiler import flow as _flow  # noqa: F401  (these register the names of their passes)
@@ -30,6 +30,7 @@ from pyiree.compiler.ir.passes import PassContext, PassManager, lookup_pass, pas
 from pyiree.compiler.ir.printer import print_operation
 from pyiree.compiler.options import CompileOptions
 from pyiree.compiler.reproducer import leave_reproducer
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 #: The phases whose result is a module of ours, in order; each is a list of passes in `<phase>/pipeline.py`.
 LOWERING_PHASES = ("flow", "stream", "hal", "vm")

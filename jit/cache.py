@@ -21,12 +21,13 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pyiree import config
 from pyiree.errors import CacheWarning, PyireeError
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 FORMAT = 1
 _KEY = re.compile(r"[0-9a-f]{64}")

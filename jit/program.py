@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pyiree import cache, config
 from pyiree.errors import CompileError, ConfigError, PyireeError
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 DEFAULT_DEVICE = "local-task"
 

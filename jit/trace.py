@@ -7,12 +7,12 @@ not grow with their bytes), and how the caller's leaves map onto the arguments.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from pyiree.errors import UnsupportedError
 from pyiree.jax_internals import ArrayImpl, JaxTraced, Lowering, lift_constants, lower_for_cpu
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 # Larger closed-over arrays become arguments; smaller ones are worth folding.
 CONSTANT_LIMIT = 4096

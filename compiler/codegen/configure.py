@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 from .indexing import Dim, Sym
 from .loops import KernelBuilder

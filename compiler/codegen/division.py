@@ -10,7 +10,7 @@ numbers that are so large or small, with zeros, infinities or NaNs, are divided.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 from .llvm import values as lv
 from .target import Target

@@ -7,7 +7,8 @@ keeping (what is dear to compute, such as the exponential in a softmax), and the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 from ..ir.core import Operation, Value
 from . import indexing

@@ -9,7 +9,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 from .configure import Band, Tiles, VectorPlan
 from .indexing import Dim, Lanes, LaneScope

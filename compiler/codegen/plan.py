@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 from .dispatch import KernelContext
 from .elements import unsupported

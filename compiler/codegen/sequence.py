@@ -9,10 +9,10 @@ run one after the other. A kernel finds its code by the symbol that the other on
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pyiree.runtime.vmfb.abi import DISPATCH_STATE, WORKGROUP_STATE
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 from ..ir.core import Operation, Value
 from ..ir.printer import print_operation

@@ -7,7 +7,7 @@ holds one number, whatever the format's width.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 from .llvm import values as lv
 from .llvm.function import Function

@@ -10,8 +10,10 @@ parallel dim each lane is a row of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
+
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 from ..ir.core import Operation, Value
 from .configure import Band, VectorPlan

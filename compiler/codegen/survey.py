@@ -8,7 +8,9 @@ rough count of the work, from which `configure` picks loops, vectors and tiles.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 from .dispatch import KernelContext
 from .indexing import Dim, Index, Lanes, LaneScope, Sym

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import os
 import pathlib
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 
 from pyiree.compiler.errors import CompileError
 from pyiree.runtime.vmfb.abi import EXECUTABLE_FORMATS, X86_64_FEATURE_BITS
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 X86_64 = "x86_64"
 AARCH64 = "aarch64"

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
+
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 from ..ir.core import Operation
 from .dispatch import DispatchGraph

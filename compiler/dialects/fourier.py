@@ -13,12 +13,11 @@ first half of its spectrum, and the real result for such a half that signal.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pyiree.compiler.dialects.linalg import GenericOp
 from pyiree.compiler.ir.attributes import ArrayAttr, FloatAttr, IntegerAttr
 from pyiree.compiler.ir.core import Operation
 from pyiree.compiler.ir.types import f64, i64
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 ATTRIBUTE = "pyiree.fourier"
 #: Transforms are written with such lengths only as one kernel does at a time: of short primes, and of so many bytes.

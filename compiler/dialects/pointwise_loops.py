@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from pyiree.compiler.dialects.arith import ConstantOp
 from pyiree.compiler.dialects.linalg import GenericOp
@@ -30,6 +29,7 @@ from pyiree.compiler.dialects.tensor_slices import InsertSliceOp
 from pyiree.compiler.ir.core import Operation, Value
 from pyiree.compiler.ir.dense import DenseElementsAttr
 from pyiree.compiler.ir.types import TensorType
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 #: Elements of a point that an iteration makes of one carried value, and of all of them together.
 MAX_ELEMENTS = 16

@@ -11,8 +11,6 @@ elements can be turned into numbers and back:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pyiree.compiler.dialects.arith import AndIOp, OrIOp, XOrIOp
 from pyiree.compiler.dialects.arith_casts import BitcastOp
 from pyiree.compiler.dialects.arith_comparisons import CmpFOp, CmpIOp, SelectOp
@@ -21,6 +19,7 @@ from pyiree.compiler.ir.attributes import FloatAttr
 from pyiree.compiler.ir.core import Block, BlockArgument, Operation, Value
 from pyiree.compiler.ir.rewrite import constant_value
 from pyiree.compiler.ir.types import FloatType, IntegerType
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 PLAIN, BITS, NUMBERS = "plain", "bits", "numbers"
 

@@ -10,11 +10,12 @@ sorted by and, in `place_bits` more bits, its place.
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 
 from pyiree.compiler.ir.attributes import ArrayAttr, IntegerAttr
 from pyiree.compiler.ir.core import Operation
 from pyiree.compiler.ir.types import i64
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 ATTRIBUTE = "pyiree.sort_runs"
 #: What the length of a run is a multiple of: every vector width divides a quarter of it.

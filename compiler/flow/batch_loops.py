@@ -17,7 +17,7 @@ replace. Inner loops go first. A loop stays if its iterations together would nee
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pyiree.compiler.dialects.arith import ConstantOp
 from pyiree.compiler.dialects.scf import ForOp
@@ -31,6 +31,7 @@ from pyiree.compiler.ir.canonicalize import canonicalize
 from pyiree.compiler.ir.core import Block, Operation, Value
 from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.ir.types import TensorType
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 
 @register_pass("pyiree-flow-batch-loops", on="util.func")

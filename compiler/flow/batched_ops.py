@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pyiree.compiler.dialects.arith import AddIOp, ConstantOp, IndexCastOp, MulIOp
@@ -30,6 +29,7 @@ from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import Block, Operation, Region, Value
 from pyiree.compiler.ir.effects import is_pure
 from pyiree.compiler.ir.types import TensorType, bit_width, i64, index
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 #: Bytes of a batched tensor that its readers may compute for themselves, and of any other.
 _MOST_FUSED = 1 << 31

@@ -17,7 +17,6 @@ still does in the end, or is too large, it goes back to where it needed the fewe
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from pyiree.compiler.dialects.fourier import is_transform
 from pyiree.compiler.dialects.iree_linalg_ext import ScanOp, ScatterOp, SortOp, TopkOp
@@ -45,6 +44,7 @@ from pyiree.compiler.flow.op_kinds import (
 from pyiree.compiler.ir.affine import AffineConstant, AffineDim
 from pyiree.compiler.ir.core import Operation, Value
 from pyiree.compiler.ir.types import TensorType
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 #: Arithmetic that takes about as long as loading the result again would.
 CHEAP = 8.0

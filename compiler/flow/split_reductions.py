@@ -15,8 +15,6 @@ its own and is what the last reduction starts from.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pyiree.compiler.dialects.arith import AddIOp, ConstantOp, MulIOp
 from pyiree.compiler.dialects.linalg import GenericOp, IndexOp, YieldOp
 from pyiree.compiler.dialects.linalg_generalize import generalize
@@ -38,6 +36,7 @@ from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import Block, Operation, Value
 from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.ir.types import bit_width, index
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 #: Points of a block: enough for a workgroup, and few enough that there are many blocks.
 BLOCK = 1 << 14

@@ -7,7 +7,6 @@ alike are one, and only what the body computes is carried.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pyiree.compiler.input.converter import Converter, converts
@@ -17,6 +16,7 @@ from pyiree.compiler.input.values import TOKEN, Lazy, Tensor, Token, Uniform
 from pyiree.compiler.ir.attributes import IntegerAttr
 from pyiree.compiler.ir.core import Block, Region, Value
 from pyiree.compiler.ir.types import i1
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 
 @dataclass
@@ -180,9 +180,7 @@ def _is_used(value: Any) -> bool:
     return next(iter(value.uses), None) is not None
 
 
-def _beside(
-    c: Converter, operands: list[Lazy], number: int, deciding: int, count: Value, lower: Value
-) -> Uniform:
+def _beside(c: Converter, operands: list[Lazy], number: int, deciding: int, count: Value, lower: Value) -> Uniform:
     """A counter by its distance from the start of the one that decides."""
     start = operands[number]
     if number == deciding:

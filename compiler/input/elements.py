@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
 
 from pyiree.compiler.ir.types import ComplexType, FloatType, IntegerType, Type
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 FLOAT, SIGNED, UNSIGNED, BOOLEAN, COMPLEX = "float", "signed", "unsigned", "boolean", "complex"
 

@@ -8,7 +8,6 @@ once: types and locations by identity of the MLIR object.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from pyiree.compiler.ir.location import (
     visit_parts_first,
 )
 from pyiree.compiler.ir.types import TensorType
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

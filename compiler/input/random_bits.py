@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pyiree.compiler.input.converter import Converter, converts
@@ -24,6 +23,7 @@ from pyiree.compiler.input.values import Iota, Lazy, Tensor, Uniform
 from pyiree.compiler.ir.attributes import IntegerAttr
 from pyiree.compiler.ir.core import Value
 from pyiree.compiler.ir.types import TensorType, i32, i64
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 _WORD, _LONG = element("ui32"), element("ui64")
 
@@ -185,9 +185,7 @@ def _threefry_bits(c: Converter, state: _State, shape: tuple[int, ...], width: i
     split = next((d for d, n in enumerate(outer) if n % 2 == 0), max(range(len(outer)), key=lambda d: outer[d]))
     half = [*outer[:split], -(-outer[split] // 2), *outer[split + 1 :]]
     blocks = math.prod(half)
-    words = [
-        Tensor(_shaped(half, _WORD), reshape(c, c.tensor(word), half)) for word in _blocks(c, state, blocks)
-    ]
+    words = [Tensor(_shaped(half, _WORD), reshape(c, c.tensor(word), half)) for word in _blocks(c, state, blocks)]
     bits = _interleaved(c, words, split, outer)
     return Tensor(_shaped(shape, _WORD), reshape(c, c.tensor(bits), shape)), blocks
 

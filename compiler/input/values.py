@@ -17,7 +17,6 @@ tensor of a value that had to become one after all.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 from pyiree.compiler.input.import_mlir import Shaped
@@ -26,6 +25,7 @@ from pyiree.compiler.ir.attributes import Attribute, IntegerAttr
 from pyiree.compiler.ir.core import Value
 from pyiree.compiler.ir.dense import DenseElementsAttr
 from pyiree.compiler.ir.rewrite import constant_value
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -7,8 +7,10 @@ elements that `format.py` turns into a printer and a parser.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 _TOKEN = re.compile(
     r"""\s*(?:

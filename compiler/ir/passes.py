@@ -24,13 +24,14 @@ from pyiree.compiler.ir.pipeline_text import PassStep, Pipeline, parse_pipeline
 from pyiree.compiler.ir.registry import lookup_operation
 from pyiree.compiler.ir.traits import IsolatedFromAbove, SymbolTable
 from pyiree.compiler.ir.verifier import verify
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 _passes: dict[str, PassInfo] = {}
 _pass_modules: dict[str, str] = {}
 _imported_passes: set[str] = set()
 
 
-@dataclasses.dataclass
+@dataclass
 class PassContext:
     """What passes and the manager share during one compilation.
 
@@ -146,7 +147,7 @@ def register_pass(
 
     def register(implementation: Any) -> Any:
         if isinstance(implementation, type) and not dataclasses.is_dataclass(implementation):
-            implementation = dataclasses.dataclass(implementation)
+            implementation = dataclass(implementation)
         known = _passes.get(name)
         if known is not None and known.implementation.__module__ != implementation.__module__:
             raise ValueError(f"pass '{name}' is registered by {known.implementation.__module__} already")

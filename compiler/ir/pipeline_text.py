@@ -5,17 +5,17 @@ What enters: the text. What leaves: steps and nested pipelines.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import re
 
 from pyiree.compiler.ir.diagnostics import PassError
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 _NAME = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*")
 _OPTION = re.compile(r'\s*([\w-]+)(?:=(?:"([^"]*)"|([^\s}]*)))?')
 
 
-@dataclasses.dataclass
+@dataclass
 class PassStep:
     """One pass of a pipeline, with its options as text."""
 
@@ -29,10 +29,10 @@ class PassStep:
 
 
 def _quote_option(value: str) -> str:
-    return f'"{value}"' if not value or any(c in value for c in " {}()\"") else value
+    return f'"{value}"' if not value or any(c in value for c in ' {}()"') else value
 
 
-@dataclasses.dataclass
+@dataclass
 class Pipeline:
     """Steps to run on each op named `anchor` inside the current one (or the current one itself)."""
 

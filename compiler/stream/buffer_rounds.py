@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pyiree.compiler.ir.core import Block, BlockArgument, Value
 from pyiree.compiler.stream.types import is_resource
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 #: Buffers may change places in a round of so many iterations.
 _MAX_ROUND = 60

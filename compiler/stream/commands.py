@@ -7,7 +7,6 @@ explicit ranges; offsets inside places are computed on the host, in front of the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from pyiree.compiler.dialects.tied_results import UNTIED, tied_operand_indices
@@ -18,6 +17,7 @@ from pyiree.compiler.ir.diagnostics import CompileError
 from pyiree.compiler.stream import ops
 from pyiree.compiler.stream.encoding import IndexMath
 from pyiree.compiler.stream.types import STAGING, ResourceAccessAttr, is_resource
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 _READ, _WRITE, _BOTH = ResourceAccessAttr("ro"), ResourceAccessAttr("wo"), ResourceAccessAttr("rw")
 
@@ -123,8 +123,14 @@ class CommandBuilder:
                 accesses.append(_WRITE)
         b.insert(
             ops.CmdDispatchOp(
-                op.workload, uniform, [x[0] for x in bindings], [x[1] for x in bindings],
-                [x[2] for x in bindings], [x[3] for x in bindings], op.entry_points, ArrayAttr(accesses),
+                op.workload,
+                uniform,
+                [x[0] for x in bindings],
+                [x[1] for x in bindings],
+                [x[2] for x in bindings],
+                [x[3] for x in bindings],
+                op.entry_points,
+                ArrayAttr(accesses),
                 attributes=op.attributes,
             )
         )

@@ -10,13 +10,13 @@ each in order; the two may be mixed in the list of arguments.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from pyiree.compiler.dialects.functions import FunctionOp
 from pyiree.compiler.ir.attributes import Attribute
 from pyiree.compiler.ir.core import BlockArgument, Operation
 from pyiree.compiler.ir.types import FunctionType
 from pyiree.compiler.stream.ops import BindingType, CmdDispatchOp, ExecutableExportOp, ExecutableOp
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 
 @dataclass

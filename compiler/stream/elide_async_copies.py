@@ -12,7 +12,6 @@ After:  it writes into the original where nobody looks at that any more; a loop 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from pyiree.compiler.dialects import scf
@@ -23,6 +22,7 @@ from pyiree.compiler.stream.analysis.ownership import LOOPS, Ownership
 from pyiree.compiler.stream.interfaces import size_at, tied_results
 from pyiree.compiler.stream.materialize_copy_on_write import clone_before
 from pyiree.compiler.stream.types import is_resource
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 
 @register_pass("iree-stream-elide-async-copies", on=("util.func", "util.initializer"))
@@ -89,9 +89,7 @@ def _slots(loop: Any) -> list[_Slot]:
             slots.append(_Slot(loop, 3 + i, argument, yielded, result))
     else:
         passed = loop.condition.args
-        for i, (argument, yielded) in enumerate(
-            zip(loop.before_block.arguments, loop.after_block.terminator.operands)
-        ):
+        for i, (argument, yielded) in enumerate(zip(loop.before_block.arguments, loop.after_block.terminator.operands)):
             at = [j for j, value in enumerate(passed) if value is argument]
             if len(at) == 1:
                 slots.append(_Slot(loop, i, loop.after_block.arguments[at[0]], yielded, loop.results[at[0]]))

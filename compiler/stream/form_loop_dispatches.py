@@ -20,8 +20,6 @@ outer one. Work of many microseconds stays as it is, since several cores share i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pyiree.compiler.dialects.arith import AddIOp, CmpIOp, ConstantOp, MinUIOp, SubIOp
 from pyiree.compiler.dialects.builtin import ModuleOp
 from pyiree.compiler.dialects.cf import BranchOp, CondBranchOp
@@ -41,6 +39,7 @@ from pyiree.compiler.stream.loop_function import commands_of, is_host_arithmetic
 from pyiree.compiler.stream.loop_nest import constant_of, counter_step
 from pyiree.compiler.stream.pack_dispatch_operands import words_of
 from pyiree.compiler.stream.types import ResourceAccessAttr, is_resource, timepoint
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 
 @register_pass("pyiree-stream-form-loop-dispatches")
@@ -258,9 +257,7 @@ class _Replacement:
         time = given[loop.time]
         if loop.waits:
             time = builder.insert(ops.TimepointJoinOp([time, *loop.waits], result_timepoint=timepoint)).result_timepoint
-        execute = ops.CmdExecuteOp(
-            resources, sizes, time, None, made.affinity, body=body, result_timepoint=timepoint
-        )
+        execute = ops.CmdExecuteOp(resources, sizes, time, None, made.affinity, body=body, result_timepoint=timepoint)
         return builder.insert(execute).result_timepoint
 
     def _at_once(self, trips: int | None) -> None:

@@ -27,7 +27,6 @@ inner loop is a dispatch of its own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from pyiree.compiler.dialects.arith import CmpIOp, ConstantOp, IndexCastOp, SelectOp, TruncIOp
 from pyiree.compiler.dialects.builtin import ModuleOp
@@ -53,6 +52,7 @@ from pyiree.compiler.stream.loop_nest import LoopNest, most_iterations, nest_at
 from pyiree.compiler.stream.pack_dispatch_operands import words_of
 from pyiree.compiler.stream.types import STAGING, TRANSIENT, ResourceAccessAttr, ResourceType, is_resource, timepoint
 from pyiree.compiler.stream.while_function import WORD, WhileFunction, is_staged, numbers_of
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 #: Inner loops, which can't be interrupted, may take so long in all.
 _LONGEST_INNER = 1e9

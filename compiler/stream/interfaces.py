@@ -7,7 +7,6 @@ an op the byte ranges it reads and writes. The protocols say which fields make a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
 
@@ -16,6 +15,7 @@ from pyiree.compiler.ir.attributes import Attribute
 from pyiree.compiler.ir.core import BlockArgument, Operation, OpResult, Value
 from pyiree.compiler.stream import ops
 from pyiree.compiler.stream.types import is_resource
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 
 class AffinityOp(Protocol):
@@ -223,9 +223,7 @@ def access_ranges(op: Any) -> list[AccessRange]:
 def _dispatch_ranges(op: ops.AsyncDispatchOp) -> list[AccessRange]:
     ties = tied_operand_indices(op.tied_operands, len(op.results))
     found = []
-    ranges = iter(
-        zip(op.resource_operand_sizes, op.resource_operand_offsets, op.resource_operand_ends)
-    )
+    ranges = iter(zip(op.resource_operand_sizes, op.resource_operand_offsets, op.resource_operand_ends))
     for i, value in enumerate(op.resource_operands):
         if is_resource(value.type):
             size, start, end = next(ranges)

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 
 from pyiree.compiler.dialects.util import AlignOp
@@ -24,6 +23,7 @@ from pyiree.compiler.ir.core import Operation, Value
 from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.stream.encoding import IndexLike, IndexMath, constant_value
 from pyiree.compiler.stream.ops import ResourcePackOp
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 #: Where slices begin: devices want bindings at multiples of this.
 SLICE_ALIGNMENT = 64

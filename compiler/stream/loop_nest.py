@@ -12,7 +12,7 @@ other; or None where control goes other ways.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pyiree.compiler.dialects.arith import AddIOp, AndIOp, CmpIOp, ConstantOp
 from pyiree.compiler.dialects.cf import BranchOp, CondBranchOp
@@ -20,6 +20,7 @@ from pyiree.compiler.dialects.integer_ranges import range_of
 from pyiree.compiler.ir.attributes import IntegerAttr
 from pyiree.compiler.ir.core import Block, BlockArgument, Operation, Value
 from pyiree.compiler.stream.types import timepoint
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 
 @dataclass

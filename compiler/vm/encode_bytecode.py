@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from pyiree.compiler.ir.core import Block, Operation
@@ -18,6 +17,7 @@ from pyiree.compiler.vm.allocate_registers import Allocation, Remap
 from pyiree.compiler.vm.moves import instruction
 from pyiree.compiler.vm.ordinal_allocation import Ordinals
 from pyiree.runtime.vmfb import isa
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 _U16, _U32 = struct.Struct("<H"), struct.Struct("<I")
 _PAIR = struct.Struct("<HH")

@@ -6,13 +6,13 @@ All devices of a process share one memory pool, which is the host's memory.
 
 import ctypes
 import os
-from dataclasses import dataclass
 
 from pyiree.runtime.fork import fork_safe_lock
 from pyiree.runtime.hal import layout
 from pyiree.runtime.native.image import image
 from pyiree.runtime.native.layout import OBJECT_COUNT, OBJECT_DESTROY, OBJECT_TYPE, TYPE_HAL_DEVICE
 from pyiree.runtime.task.executor import Executor, guard_lock_across_fork
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 _pool_lock = fork_safe_lock()
 _pool = 0

@@ -9,9 +9,9 @@ both writable and executable.
 import ctypes
 import mmap
 import struct
-from dataclasses import dataclass
 
 from pyiree.runtime.hal.processor import host_architecture
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 _MACHINES = {"x86_64": 62, "aarch64": 183}
 _ET_DYN = 3
@@ -123,9 +123,7 @@ class _Image:
         data = self.data
         self._require(len(data) >= 64, "it is shorter than an ELF header")
         self._require(bytes(data[:4]) == b"\x7fELF", "it is no ELF file")
-        self._require(
-            bytes(data[4:7]) == b"\x02\x01\x01", "it is not a 64-bit little-endian ELF of version 1"
-        )
+        self._require(bytes(data[4:7]) == b"\x02\x01\x01", "it is not a 64-bit little-endian ELF of version 1")
         kind, machine, version = struct.unpack_from("<HHI", data, 16)
         expected = _MACHINES.get(host_architecture())
         self._require(kind == _ET_DYN and version == 1, "it is no shared object")
@@ -160,9 +158,7 @@ class _Image:
         for segment in self.loads:
             self._require(segment.file_size <= segment.size, "a segment is larger in the file than in memory")
             self._in_file(segment.offset, segment.file_size, "a segment's bytes")
-            self._require(
-                segment.address + segment.size <= _LARGEST_IMAGE, "a segment's address is too large"
-            )
+            self._require(segment.address + segment.size <= _LARGEST_IMAGE, "a segment's address is too large")
             both = _PF_W | _PF_X
             self._require(segment.flags & both != both, "a segment is both writable and executable")
             end = max(end, segment.address + segment.size)
@@ -233,9 +229,7 @@ class _Image:
             self._require(tag not in dynamic, "it has initializers, which kernels do not need")
         for tag, what in ((_DT_STRTAB, "strings"), (_DT_SYMTAB, "symbols"), (_DT_HASH, "DT_HASH table")):
             self._require(tag in dynamic, f"it has no {what}")
-        self._require(
-            dynamic.get(_DT_SYMENT, 24) == 24 and dynamic.get(_DT_RELAENT, 24) == 24, "odd entry sizes"
-        )
+        self._require(dynamic.get(_DT_SYMENT, 24) == 24 and dynamic.get(_DT_RELAENT, 24) == 24, "odd entry sizes")
         self._require(dynamic.get(_DT_PLTREL, _DT_RELA) == _DT_RELA, "its PLT uses REL relocations")
         return dynamic
 
@@ -255,9 +249,7 @@ class _Image:
             end = text.find(b"\0", name)
             self._require(end >= 0, "a symbol's name has no end")
             label = text[name:end].decode("utf-8", "replace")
-            self._require(
-                k == 0 or section != 0, f"it needs the symbol {label!r}, and imports are not allowed"
-            )
+            self._require(k == 0 or section != 0, f"it needs the symbol {label!r}, and imports are not allowed")
             self._require(k == 0 or value <= self.span, f"the symbol {label!r} lies outside of the segments")
             symbols.append((label, info >> 4, value))
         return symbols

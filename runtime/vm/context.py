@@ -11,7 +11,7 @@ stack of its own; a program that writes globals needs a lock around its calls, o
 import ctypes
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 from pyiree.runtime.native.image import image
@@ -23,6 +23,7 @@ from pyiree.runtime.vm.module import Module
 from pyiree.runtime.vm.values import Ref, from_slot, to_slot
 from pyiree.runtime.vmfb import schema
 from pyiree.runtime.vmfb.errors import ModuleError
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 
 class NativeImport(NamedTuple):

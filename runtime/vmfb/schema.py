@@ -1,4 +1,3 @@
-# ruff: noqa: RUF009  (a slot is a dataclass field, made by a call)
 """The module's FlatBuffer as dataclasses: each field names its wire type, its position is the vtable slot.
 
 Enters: nothing. Leaves: `ModuleDef` and the tables in it, which `archive` writes and reads by the field
@@ -8,8 +7,10 @@ Wire types: `string`, `u32` and other scalars, `table:NAME`, `[table:NAME]`, `[s
 `[union]`, `[u8]` (bytes or a memoryview), `-` (a slot that is never used).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 FILE_IDENTIFIER = b"IREE"
 BYTECODE_VERSION = 17 << 16  # major in the upper half; the minor in the lower
@@ -62,9 +63,7 @@ class ImportFunctionDef:
     """An imported function by its full name, e.g. `hal.fence.create`."""
 
     full_name: str = _slot("string", "", required=True)
-    signature: FunctionSignatureDef = _slot(
-        "table:FunctionSignatureDef", factory=FunctionSignatureDef, required=True
-    )
+    signature: FunctionSignatureDef = _slot("table:FunctionSignatureDef", factory=FunctionSignatureDef, required=True)
     flags: int = _slot("u32", IMPORT_REQUIRED)
 
 

@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from pyiree.compiler.errors import CompileError
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 from .object_file import (
     EM_AARCH64,

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from pyiree.compiler.errors import CompileError
 from pyiree.runtime.vmfb.abi import (
@@ -24,6 +23,7 @@ from pyiree.runtime.vmfb.abi import (
     LOCAL_MEMORY_PAGE,
     StructLayout,
 )
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 from ..elf.object_file import (
     EM_AARCH64,

@@ -6,7 +6,7 @@ width. The floating-point mode is round-to-nearest with denormals kept, as in ev
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 from .function import Function
 from .values import F32, F64, I64, Value, bits, const, int_like, zero

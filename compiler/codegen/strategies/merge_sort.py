@@ -11,7 +11,8 @@ waits for its own counts: of four pairs of runs, or of four parts of one pair, w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 from ..indexing import Dim
 from ..loops import BOOL, INDEX, Buffer, KernelBuilder, Value, vector
@@ -158,9 +159,7 @@ class RunSorter:
         length = builder.min(run, total)
         other = builder.sub(total, length)
         searched = [k for k, place in enumerate(places) if place.__class__ is not int or place != 0]
-        bounds = [
-            (builder.max(builder.sub(places[k], other), 0), builder.min(places[k], length)) for k in searched
-        ]
+        bounds = [(builder.max(builder.sub(places[k], other), 0), builder.min(places[k], length)) for k in searched]
 
         def less(number: int, middle: Value) -> Value:
             behind = builder.add(builder.sub(total, places[searched[number]]), middle)
@@ -227,9 +226,7 @@ class RunSorter:
                 front, back = self._load(first, 0), self._load(end, -lanes)
                 # Beyond the end of its run either side reads the greatest keys of the other one: what is taken off the
                 # front ends where the back has a smaller key for the first time.
-                from_front = builder.first_lane(
-                    builder.op("arith.cmpi", (back, front), vector("i1", lanes), "slt")
-                )
+                from_front = builder.first_lane(builder.op("arith.cmpi", (back, front), vector("i1", lanes), "slt"))
                 smallest.append(builder.op("arith.minsi", (front, back), self.type))
                 left += [
                     builder.index(builder.add(first, from_front)),

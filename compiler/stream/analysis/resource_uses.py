@@ -7,13 +7,14 @@ one looks at.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pyiree.compiler.dialects import scf
 from pyiree.compiler.dialects.arith import SelectOp
 from pyiree.compiler.ir.core import Operation, Use, Value
 from pyiree.compiler.stream import ops
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 #: Ops whose work has a timepoint.
 TIMELINE = (ops.CmdExecuteOp, ops.FileReadOp, ops.FileWriteOp, ops.ResourceDeallocaOp)

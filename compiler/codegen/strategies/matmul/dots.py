@@ -9,7 +9,8 @@ chunks. Few columns that lie side by side are turned round in local memory first
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 from ... import configure
 from ...configure import Band, Tiles

@@ -6,7 +6,8 @@ Enters: a `MatmulShape`, vectors of sums. Leaves: stores of results, from regist
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 from ...configure import Tiles
 from ...indexing import Dim, Lanes, LaneScope

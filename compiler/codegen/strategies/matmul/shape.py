@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 from ....ir.affine import AffineDim
 from ....ir.core import BlockArgument, Value

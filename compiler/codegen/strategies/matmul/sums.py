@@ -6,7 +6,7 @@ nothing in the dispatch reads, or else local memory; and what follows the produc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 from ...complex_values import Element, all_parts
 from ...evaluate import Evaluator

@@ -7,7 +7,8 @@ registers and caches, so results do not depend on how many workers there are.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 from ... import configure
 from ...configure import Tiles
