@@ -64,9 +64,9 @@ class _Printer:
             self._nested(op.body)
         elif op.name in ("load", "gather", "store", "stream", "scatter"):
             self._memory(op)
-        elif op.name == "prefetch":
+        elif op.name in ("prefetch", "prefetch.far"):
             buffer, offset = op.attrs
-            self._line(f"prefetch %{buffer.name}[{self._name(op.operands[0])}{f' + {offset}' if offset else ''}]")
+            self._line(f"{op.name} %{buffer.name}[{self._name(op.operands[0])}{f' + {offset}' if offset else ''}]")
         else:
             result = op.results[0]
             operands = ", ".join(map(self._name, op.operands))

@@ -482,10 +482,11 @@ class KernelBuilder:
         else:
             self._append(Op("store", (value, base, mask), (buffer, offset)), [])
 
-    def prefetch(self, buffer: Buffer, base: int | Value, offset: int) -> None:
-        """Asks for the line of an element that will be read soon; the address may be outside of the buffer."""
+    def prefetch(self, buffer: Buffer, base: int | Value, offset: int, near: bool = True) -> None:
+        """Asks for the line of an element that will be read soon, or only later: then it should come as near as the
+        second-level cache. The address may be outside of the buffer."""
         base, offset = self._address(base, offset)
-        self._append(Op("prefetch", (base,), (buffer, offset)), [])
+        self._append(Op("prefetch" if near else "prefetch.far", (base,), (buffer, offset)), [])
 
     def scatter(self, value: Value, buffer: Buffer, indices: Value, offset: int = 0, mask: Value | None = None) -> None:
         """Stores one element per lane, lower lanes first."""
@@ -576,7 +577,7 @@ def _wrap(value: int, bits: int) -> int:
     return value - (1 << bits) if bits > 1 and value >> (bits - 1) else value
 
 
-_EFFECTS = frozenset({"store", "stream", "scatter", "prefetch"})
+_EFFECTS = frozenset({"store", "stream", "scatter", "prefetch", "prefetch.far"})
 
 
 def _drop_unused(block: Block, used: set) -> None:

@@ -197,7 +197,7 @@ class _Lowering:
         )
 
     def prefetch(self, op: Op) -> None:
-        self.fn.prefetch(self._address(op, op.operands[0]))
+        self.fn.prefetch(self._address(op, op.operands[0]), locality=3 if op.name == "prefetch" else 2)
 
     def scatter(self, op: Op) -> None:
         """One scalar store a lane: scatters with vector instructions are no faster, and few targets have them."""
@@ -333,6 +333,7 @@ _HANDLERS = {
     "store": _Lowering.store,
     "stream": _Lowering.stream,
     "prefetch": _Lowering.prefetch,
+    "prefetch.far": _Lowering.prefetch,
     "scatter": _Lowering.scatter,
     "const_vector": _Lowering.const_vector,
     "splat": _Lowering.splat,

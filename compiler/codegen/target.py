@@ -67,7 +67,8 @@ _CPUS: dict[str, tuple[str, frozenset[str]]] = {
 
 # Workgroup local memory that every worker has, and the most that a kernel may ask for.
 LEAST_LOCAL_BYTES = 128 << 10
-MOST_LOCAL_BYTES = 544 << 10
+MOST_LOCAL_BYTES = 640 << 10
+_USUAL_L2_BYTES = 512 << 10
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Target:
     cpu: str
     features: frozenset[str]
     l1_bytes: int = 32 << 10
-    l2_bytes: int = 512 << 10
+    l2_bytes: int = _USUAL_L2_BYTES
     l3_bytes: int = 8 << 20
     cores: int = 4
     feature_text: str = field(default="", repr=False)
@@ -122,8 +123,10 @@ class Target:
     @property
     def local_bytes(self) -> int:
         """Workgroup local memory that kernels may ask for: a part of the second-level cache, of whose size is what
-        IREE's workers have."""
-        return min(max(self.l2_bytes // 4 + (32 << 10), LEAST_LOCAL_BYTES), MOST_LOCAL_BYTES)
+        IREE's workers have. The rest is for what streams past. Where the cache is small, or only a usual size is known,
+        the machine may have less."""
+        share = self.l2_bytes * 5 // 8 if self.l2_bytes > _USUAL_L2_BYTES else self.l2_bytes // 4 + (32 << 10)
+        return min(max(share, LEAST_LOCAL_BYTES), MOST_LOCAL_BYTES)
 
     def lanes(self, bits: int) -> int:
         """Elements of `bits` bits in one vector register."""
@@ -211,7 +214,8 @@ def named(cpu: str) -> Target:
     arch, features = _CPUS[cpu]
     target = Target(arch, cpu, features, feature_text=_feature_text(features))
     if "avx512f" in features:
-        return replace(target, l2_bytes=1 << 20, l3_bytes=32 << 20)
+        # Servers' processors; those of desktops that have AVX-512 are of the level too, with less.
+        return replace(target, l2_bytes=3 << 18 if cpu == "x86-64-v4" else 1 << 20, l3_bytes=32 << 20)
     return target
 
 

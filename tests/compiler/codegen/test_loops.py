@@ -89,6 +89,15 @@ def test_carried_types_are_checked():
         loop.yield_(b.const(0, vector("i32")))
 
 
+def test_memory_is_asked_for_near_or_far():
+    b = KernelBuilder("k")
+    source = b.binding("in0", "f32", 0, 0, False)
+    with b.for_(0, 64, 16) as loop:
+        b.prefetch(source, loop.index, 32)
+        b.prefetch(source, loop.index, 512, near=False)
+    assert lines(b)[2:4] == ["prefetch %in0[%0 + 32]", "prefetch.far %in0[%0 + 512]"]
+
+
 def test_local_memory_has_a_limit():
     b = KernelBuilder("k")
     b.local("a", "f32", 100000)

@@ -29,9 +29,9 @@ class Singles:
     def units(self, products: Dim) -> Dim:
         return products
 
-    def across(self, factor: Factor, scope: LaneScope, first: Dim, unit: Dim) -> Value:
-        """The factor in every lane of a scope at product first + unit."""
-        bind_product(self._builder, self._shape, scope, first, unit)
+    def across(self, factor: Factor, scope: LaneScope, first: Dim, unit: Dim, step: int = 0) -> Value:
+        """The factor in every lane of a scope at product first + unit + step."""
+        bind_product(self._builder, self._shape, scope, first, unit, step)
         return factor.at(Evaluator(self._context, scope), scope.lanes)
 
     def along(self, factor: Factor, scope: LaneScope, first: Dim, unit: Dim, count: Dim, lanes: int) -> Value:
@@ -57,17 +57,17 @@ class Pairs:
     def units(self, products: Dim) -> Dim:
         return self._builder.ceildiv(products, 2)
 
-    def across(self, factor: Factor, scope: LaneScope, first: Dim, unit: Dim) -> Value:
+    def across(self, factor: Factor, scope: LaneScope, first: Dim, unit: Dim, step: int = 0) -> Value:
         builder = self._builder
         at = builder.add(first, builder.mul(unit, 2))
         wide = vector("i32", scope.lanes)
         halves = []
         for number in (0, 1):
             here = scope.copy(mask=scope.mask)
-            here.bind(self._shape.products.syms, Lanes(at, number))
+            here.bind(self._shape.products.syms, Lanes(at, number + 2 * step))
             inside = None
             if number and self._shape.products.extent % 2:
-                last = builder.index(self._shape.products.extent - 1)
+                last = builder.index(self._shape.products.extent - 1 - 2 * step)
                 inside = builder.op("arith.cmpi", (builder.index(at), last), BOOL, "slt")
             half = factor.narrow_at(Evaluator(self._context, here), scope.lanes, inside)
             if half.type.elem != "i16":
@@ -100,9 +100,11 @@ def elements_of(kernel: RowKernel, shape: MatmulShape, lanes: int) -> Elements:
     return Singles(kernel, shape)
 
 
-def bind_product(builder: KernelBuilder, shape: MatmulShape, scope: LaneScope, first: Dim, at: Dim) -> None:
-    """Binds the summed dim to first + at."""
-    at_first = Lanes(first, at) if at.__class__ is int else Lanes(builder.add(first, at))
+def bind_product(
+    builder: KernelBuilder, shape: MatmulShape, scope: LaneScope, first: Dim, at: Dim, step: int = 0
+) -> None:
+    """Binds the summed dim to first + at + step."""
+    at_first = Lanes(first, at + step) if at.__class__ is int else Lanes(builder.add(first, at), step)
     scope.bind(shape.products.syms, at_first)
 
 

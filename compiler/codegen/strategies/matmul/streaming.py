@@ -132,7 +132,7 @@ class StreamedMatmul:
         for at in range(block.count):
             panel = self._columns.vectors(block.scope, block.columns, column, width, block.first, at)
             for number in range(self._rows):
-                element = self._row_source.element(block.scope, block.rows, row, number, block.first, at)
+                element = self._row_source.element(block, row, number, at)
                 element = builder.splat(element, lanes)
                 for k, values in enumerate(panel, number * len(panel)):
                     totals[k] = self._elements.accumulate(totals[k], element, values)

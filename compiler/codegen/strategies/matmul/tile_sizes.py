@@ -23,33 +23,47 @@ from .workload import even_part, wanted_nanoseconds
 _NANOSECONDS_PER_STEP = 0.3
 # Vectors of columns that a workgroup has at most where they are not packed.
 _BLOCK_VECTORS = 8
-# Units of products that are summed in one go where a factor is packed: up to so many, or else blocks for which a panel
-# and a strip of rows fit the first-level cache.
+# Units of products that are summed in one go where a factor is packed, as far as a strip of rows then stays in the
+# first-level cache beside the panels that stream past it.
 _MOST_DEPTH = 384
-_DEPTH = 256
+_STRIP_SHARE_OF_L1 = 0.86
 _ROWS_TO_CONVERT = 24
 # What one block of columns may take of the second-level cache when it is read in place.
 _SHARE_OF_L2 = 0.45
 # Pages whose addresses a core has at hand, and their size.
 _PAGES = 64
 _PAGE_BYTES = 4096
+_LINE_BYTES = 64
 # Ways of the second-level cache: lines that fall into the same set.
 _WAYS = 8
-# Strips of rows that are packed together where they lie side by side.
-_PACKED_STRIPS = 4
+# Bytes that are read together where strips of rows that lie side by side are packed, whole lines if they begin well.
+_PACKED_BYTES = 192
+_ROWS_OF_WHOLE_LINES = 4
 # What sums that no result can hold may take of local memory.
 _SHARE_OF_SUMS = 0.375
 # Columns of a workgroup from which on rows are packed that need not be.
-_COLUMNS_TO_PACK_ROWS = 192
-# Multiply-adds of vectors that take as long as packing one vector of either factor.
-_STEPS_TO_PACK_COLUMNS = 24
-_STEPS_TO_PACK_ROWS = 16
+_COLUMNS_TO_PACK_ROWS = 96
+# Multiply-adds of vectors that take as long as packing one vector of either factor; transposed rows are fetched while
+# nothing else is done.
+_STEPS_TO_PACK_COLUMNS = 36
+_STEPS_TO_PACK_ROWS = 12
+_STEPS_TO_PACK_TRANSPOSED_ROWS = 32
+# Steps of products are written out side by side where the registers hold the panels of two steps and the broadcasts.
+_VECTORS_OF_STEPS = 3
+_MANY_REGISTERS = 32
+# Units of products after which a tile asks for what is needed later.
+UNITS_OF_A_ROUND = 16
+UNITS_OF_A_STEP = 4
+# The part of a workgroup during which some cores have none, in the end.
+_IDLE = 0.2
 # What a workgroup with packed factors takes at most.
 _MOST_NANOSECONDS = 20e6
 # Below this many rows each packed element is used too seldom; a factor that the second-level cache does not hold costs
 # more than packing where two strips of rows read it.
 _ROWS_TO_PACK = 64
 _ROWS_TO_PACK_LARGE = 16
+# From so many rows on, transposed ones that the first-level cache does not hold are packed, and the columns with them.
+_ROWS_TO_PACK_BOTH = 160
 _LARGE_SHARE_OF_L2 = 0.6
 # Ops after the product that are written out for every accumulator; more are done in a loop over the sums.
 _INLINE_OPS = 2.0
@@ -80,6 +94,12 @@ class TileSizes:
     """Whether what follows the product is done in a loop over sums that have been stored."""
     prefetches_rows: bool
     """Whether rows that are read in place lie across lines of memory."""
+    asks_ahead: bool
+    """Whether tiles ask for memory that is needed after them."""
+    steps: int
+    """Units of products that are written out side by side."""
+    has_rest: bool
+    """Whether some block is no whole number of rounds."""
 
 
 def choose_sizes(kernel: RowKernel, shape: MatmulShape, lanes: int) -> TileSizes:
@@ -90,7 +110,6 @@ def choose_sizes(kernel: RowKernel, shape: MatmulShape, lanes: int) -> TileSizes
     element = storage_bytes(shape.reducer.state_elem)
     vectors = math.ceil(columns / lanes)
     width = min(2, vectors)
-    height = _height(kernel, rows, width)
     in_result = result_for_sums(kernel, shape) is not None
     in_loop = epilogue_cost(kernel, shape) > _INLINE_OPS
     block_columns = min(columns, _BLOCK_VECTORS * lanes)
@@ -99,7 +118,13 @@ def choose_sizes(kernel: RowKernel, shape: MatmulShape, lanes: int) -> TileSizes
     elements: Elements = Singles(kernel, shape)
     if packs_columns and packs_rows:
         elements = elements_of(kernel, shape, lanes)
-    packed_rows = height * (_PACKED_STRIPS if shape.rows_are_transposed(kernel) else 1)
+    if columns >= _COLUMNS_TO_PACK_ROWS and _rows_lie_in_runs(kernel, shape):
+        packs_rows = packs_rows or packs_columns
+    height = _height(kernel, shape, rows, width, packs_columns, packs_rows)
+    unit_bytes = storage_bytes(elements.elem)
+    packed_rows = height
+    if shape.rows_are_transposed(kernel):
+        packed_rows *= max(1, _PACKED_BYTES // (height * unit_bytes))
     splits = packs_columns or packs_rows or bool(shape.outer_products)
     kept_in_local = not in_result and (in_loop or splits)
 
@@ -108,7 +133,7 @@ def choose_sizes(kernel: RowKernel, shape: MatmulShape, lanes: int) -> TileSizes
     sizes = [0] * len(bands)
     depth = products
     if packs_columns or packs_rows:
-        depth = _depth(products, elements, lanes)
+        depth = _depth(kernel, products, elements, height * unit_bytes)
     local = kernel.target.local_bytes // element
     kept = int(local * _SHARE_OF_SUMS) if kept_in_local else local
     most_vectors = vectors
@@ -142,8 +167,6 @@ def choose_sizes(kernel: RowKernel, shape: MatmulShape, lanes: int) -> TileSizes
     if tile_rows < rows:
         sizes[shape.rows] = tile_rows
     tile_rows = min(tile_rows, rows)
-    if packs_columns and tile_vectors * lanes >= _COLUMNS_TO_PACK_ROWS and _rows_lie_in_runs(kernel, shape):
-        packs_rows = True
     prefetches = not packs_rows and _prefetches_rows(kernel, shape, tile_vectors, depth)
     keeps_sums = in_loop or depth < products or bool(shape.outer_products)
     return TileSizes(
@@ -160,14 +183,17 @@ def choose_sizes(kernel: RowKernel, shape: MatmulShape, lanes: int) -> TileSizes
         keeps_sums=keeps_sums,
         finishes_in_loop=in_loop,
         prefetches_rows=prefetches,
+        asks_ahead=packs_columns and elements.units(depth) >= UNITS_OF_A_ROUND,
+        steps=UNITS_OF_A_STEP if (height + _VECTORS_OF_STEPS) * width <= kernel.target.vector_registers else 1,
+        has_rest=any(elements.units(n) % UNITS_OF_A_ROUND for n in (depth, products % depth)),
     )
 
 
-def _depth(products: int, elements: Elements, lanes: int) -> int:
-    """Products of a block."""
-    if products <= _MOST_DEPTH * elements.unit:
-        return products
-    return even_part(products, elements.unit * max(lanes, _DEPTH), elements.unit * lanes)
+def _depth(kernel: RowKernel, products: int, elements: Elements, bytes_of_unit: int) -> int:
+    """Products of a block, of which a strip of rows has so many bytes a unit."""
+    round_ = UNITS_OF_A_ROUND * elements.unit
+    most = min(_MOST_DEPTH, int(_STRIP_SHARE_OF_L1 * kernel.target.l1_bytes) // bytes_of_unit) * elements.unit
+    return even_part(products, max(most, round_), round_)
 
 
 @dataclass
@@ -206,8 +232,10 @@ class _Parts:
         bands, cores = self.kernel.row_bands, self.kernel.target.cores
         count = math.ceil(rows / tile_rows) * math.ceil(vectors / tile_vectors)
         count *= math.prod([bands[k].extent for k in self.shape.outer])
-        packing = _STEPS_TO_PACK_COLUMNS / tile_rows + _STEPS_TO_PACK_ROWS / (tile_vectors * self.lanes)
-        return (math.ceil(count / cores) + 0.25) * tile_rows * tile_vectors * (1 + packing)
+        transposed = self.shape.rows_are_transposed(self.kernel)
+        steps = _STEPS_TO_PACK_TRANSPOSED_ROWS if transposed else _STEPS_TO_PACK_ROWS
+        packing = _STEPS_TO_PACK_COLUMNS / tile_rows + steps / (tile_vectors * self.lanes)
+        return (math.ceil(count / cores) + _IDLE) * tile_rows * tile_vectors * (1 + packing)
 
 
 def _rows_lie_in_runs(kernel: RowKernel, shape: MatmulShape) -> bool:
@@ -215,20 +243,42 @@ def _rows_lie_in_runs(kernel: RowKernel, shape: MatmulShape) -> bool:
     return shape.row_factor.step(shape.products) == 1 or shape.rows_are_transposed(kernel)
 
 
-def _height(kernel: RowKernel, rows: int, width: int) -> int:
+def _transposed_rows_collide(kernel: RowKernel, shape: MatmulShape) -> bool:
+    """Whether a strip of transposed rows, a line for each product, would not stay in the first-level cache."""
+    if not shape.rows_are_transposed(kernel):
+        return False
+    step, l1 = shape.row_factor.step(shape.products), kernel.target.l1_bytes
+    if step is None:
+        return True
+    bytes_ = max(access.bytes for access in shape.row_factor.accesses)
+    return shape.products.extent > _lines_at_hand(step * bytes_, l1, l1 // _PAGE_BYTES)
+
+
+def _height(kernel: RowKernel, shape: MatmulShape, rows: int, width: int, packs_columns: bool, packs_rows: bool) -> int:
     """Rows of a register tile: accumulators, the panel's vectors and one broadcast fit the registers, and the last tile
-    is as full as may be. A power of two of bytes between rows puts all of them into one set of the first-level cache:
-    there may be as many rows as it has ways, each of which is a page."""
-    most = min((kernel.target.vector_registers - width - 1) // width, kernel.target.l1_bytes // _PAGE_BYTES)
+    is as full as may be. Rows that are read in place must not be more than fit the sets of the first-level cache that
+    they fall into."""
+    registers = kernel.target.vector_registers
+    most = (registers - width - 1) // width
+    if packs_columns and registers - most * width < _VECTORS_OF_STEPS * width and registers >= _MANY_REGISTERS:
+        most = registers // width - _VECTORS_OF_STEPS
     if rows <= most:
         return rows
+    if packs_rows and shape.rows_are_transposed(kernel) and most > _ROWS_OF_WHOLE_LINES:
+        return most - most % _ROWS_OF_WHOLE_LINES
+    if not packs_rows and shape.rows is not None:
+        step = shape.row_factor.step(kernel.row_bands[shape.rows])
+        bytes_ = max(access.bytes for access in shape.row_factor.accesses)
+        most = min(
+            most, _lines_at_hand((step or 0) * bytes_, kernel.target.l1_bytes, kernel.target.l1_bytes // _PAGE_BYTES)
+        )
     least = max(1, most * 3 // 4)
     return min(range(most, least - 1, -1), key=lambda h: math.ceil(rows / h) * (h + 0.5))
 
 
 def _packs_columns(kernel: RowKernel, shape: MatmulShape, rows: int, columns: int, element: int) -> bool:
     """Whether the columns' factor is packed: if it has to be computed or turned round, or is used often enough and
-    would not stay in the second-level cache where it is, or lies in too many pages."""
+    would not stay in the second-level cache where it is, or lies in too many pages, or the rows are packed."""
     factor, band, target = shape.column_factor, kernel.row_bands[shape.columns], kernel.target
     if factor.step(band) != 1:
         return True
@@ -236,7 +286,7 @@ def _packs_columns(kernel: RowKernel, shape: MatmulShape, rows: int, columns: in
     least = _ROWS_TO_PACK_LARGE if whole > _LARGE_SHARE_OF_L2 * target.l2_bytes else _ROWS_TO_PACK
     if rows < (least if factor.is_plain else _ROWS_TO_CONVERT):
         return False
-    if not factor.is_plain:
+    if not factor.is_plain or (rows >= _ROWS_TO_PACK_BOTH and _transposed_rows_collide(kernel, shape)):
         return True
     products = shape.products.extent
     step = factor.step(shape.products)
@@ -259,7 +309,11 @@ def _prefetches_rows(kernel: RowKernel, shape: MatmulShape, vectors: int, depth:
 
 
 def _collide(step: int, count: int, cache_bytes: int) -> bool:
-    """Whether `count` lines, `step` bytes apart, are more than the ways of the sets that they fall into."""
-    span = cache_bytes // _WAYS
-    sets = min(span // math.gcd(abs(step), span), span // 64)
-    return step != 0 and count > sets * _WAYS
+    """Whether `count` lines, `step` bytes apart, are more than a second-level cache holds of them."""
+    return step != 0 and count > _lines_at_hand(step, cache_bytes, _WAYS)
+
+
+def _lines_at_hand(step: int, cache_bytes: int, ways: int) -> int:
+    """How many lines, `step` bytes apart, a cache holds."""
+    span = cache_bytes // ways
+    return min(span // math.gcd(abs(step), span), span // _LINE_BYTES) * ways

@@ -11,6 +11,7 @@ A factor that is plain in memory and small, or used too seldom for packing to pa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -24,7 +25,7 @@ from .factors import column_parts, column_source, row_source
 from .results import Block, Results, plan_workgroups
 from .shape import MatmulShape
 from .sums import Place, has_epilogue, sums_of
-from .tile_sizes import choose_sizes
+from .tile_sizes import UNITS_OF_A_ROUND, choose_sizes
 
 
 class TiledMatmul:
@@ -75,15 +76,15 @@ class TiledMatmul:
         """One block of products for all tiles of the workgroup."""
         self.columns.fill(block.scope, block.columns, block.first, block.count)
 
-        def strip(rows: Range, row: Dim, height: int) -> None:
-            here = replace(block, packed=rows)
+        def strip(here: Block, row: Dim, height: int) -> None:
             self._panels(block.columns, lambda column, width: self._tile(here, row, height, column, width))
             if self.sizes.finishes_in_loop:
                 self._when_summed_up(block, lambda: self.results.finish_kept(block, row, height))
 
         def packed(rows: Range) -> None:
-            self.rows.fill(block.scope, rows, block.first, block.count)
-            self._strips(rows, lambda row, height: strip(rows, row, height))
+            here = replace(block, packed=rows)
+            self.rows.fill(here)
+            self._strips(rows, lambda row, height: strip(here, row, height))
 
         if self.sizes.packs_rows and self.sizes.packed_rows > self.sizes.height:
             self._groups(block.rows, packed)
@@ -145,12 +146,30 @@ class TiledMatmul:
         vectors = range(0, width, self.lanes)
         places = [Place(row, number, column, offset) for number in range(height) for offset in vectors]
         corners = [results.corner(block, place, width) for place in places]
-        results.prefetch(corners)
         state = [builder.const(0, vector(self.shape.reducer.state_elem, self.lanes))] * len(places)
-        with builder.for_(0, self.sizes.elements.units(block.count), 1, state, covered=True) as loop:
-            loop.yield_(*self._step(block, loop.carried, row, height, column, width, loop.index))
+        units, main = self.sizes.elements.units(block.count), 0
 
-        totals = self._add_kept(block, places, corners, loop.results)
+        def step(sums: list[Value], at: Dim, number: int = 0) -> list[Value]:
+            return self._step(block, sums, row, height, column, width, at, number)
+
+        if self.sizes.asks_ahead:
+            main = builder.round_down(units, UNITS_OF_A_ROUND)
+            with builder.for_(0, main, UNITS_OF_A_ROUND, state) as loop:
+                self._ask_ahead(block, row, height, column, width, loop.index)
+                with builder.for_(0, UNITS_OF_A_ROUND, self.sizes.steps, loop.carried) as inner:
+                    at, sums = builder.add(loop.index, inner.index), inner.carried
+                    for number in range(self.sizes.steps):
+                        sums = step(sums, at, number)
+                    inner.yield_(*sums)
+                loop.yield_(*inner.results)
+            state = loop.results
+        else:
+            results.prefetch(corners)
+        if not self.sizes.asks_ahead or self.sizes.has_rest:
+            with builder.for_(main, units, 1, state, covered=True) as loop:
+                loop.yield_(*step(loop.carried, loop.index))
+            state = loop.results
+        totals = self._add_kept(block, places, corners, state)
 
         def keep() -> None:
             for corner, place, value in zip(corners, places, totals, strict=True):
@@ -167,28 +186,40 @@ class TiledMatmul:
         else:
             finish()
 
+    def _ask_ahead(self, block: Block, row: Dim, height: int, column: Dim, width: int, at: Dim) -> None:
+        """What the round from unit `at` on of a tile asks for: its share of the results, into which the sums go next,
+        and of the rows that are packed after these."""
+        builder, sizes = self.builder, self.sizes
+        rounds = sizes.elements.units(sizes.depth) // UNITS_OF_A_ROUND
+        rows = math.ceil(height / rounds)
+        first = builder.add(row, builder.mul(builder.div(at, UNITS_OF_A_ROUND), rows))
+        places = [Place(first, k, column, offset) for k in range(rows) for offset in range(0, width, self.lanes)]
+        self.results.prefetch([self.results.corner(block, place, width) for place in places])
+        self.rows.ask_ahead(block, row, column, at)
+
     def _add_kept(
         self, block: Block, places: list[Place], corners: list[LaneScope], totals: list[Value]
     ) -> list[Value]:
-        """The sums of a tile with what earlier blocks have summed up: they were asked for before this block began, so
-        that none of its products had to wait for them."""
+        """The sums of a tile with what earlier blocks, if any, have summed up: they were asked for before this block
+        began, so that none of its products had to wait for them."""
         if block.begins is None:
             return totals
         builder, found = self.builder, []
-        for corner, place, total in zip(corners, places, totals, strict=True):
-            kept = self.results.sums.load(block.rows, block.columns, corner, place)
-            kept = builder.select(block.begins, builder.const(0, kept.type), kept)
-            found.append(builder.op(self.shape.reducer.name, (total, kept), total.type))
-        return found
+        with builder.for_(0, builder.select(block.begins, builder.index(0), builder.index(1)), 1, totals) as once:
+            for corner, place, total in zip(corners, places, once.carried, strict=True):
+                kept = self.results.sums.load(block.rows, block.columns, corner, place)
+                found.append(builder.op(self.shape.reducer.name, (total, kept), total.type))
+            once.yield_(*found)
+        return once.results
 
     def _step(
-        self, block: Block, sums: list[Value], row: Dim, height: int, column: Dim, width: int, at: Dim
+        self, block: Block, sums: list[Value], row: Dim, height: int, column: Dim, width: int, at: Dim, step: int
     ) -> list[Value]:
-        """The sums of a tile after one more unit of products."""
-        panel = self.columns.vectors(block.scope, block.columns, column, width, block.first, at)
+        """The sums of a tile after unit `at + step` of products."""
+        panel = self.columns.vectors(block.scope, block.columns, column, width, block.first, at, step)
         following: list[Value] = []
         for number in range(height):
-            element = self.rows.element(block.scope, block.packed, row, number, block.first, at)
+            element = self.rows.element(block, row, number, at, step)
             element = self.builder.splat(element, self.lanes)
             for values in panel:
                 following.append(self.sizes.elements.accumulate(sums[len(following)], element, values))

@@ -194,7 +194,7 @@ def test_limits_are_errors():
     for entry, words in (
         (EntryPoint("k", "k", 0, 49), "49 bindings; at most 48"),
         (EntryPoint("k", "k", 49, 0), "49 push constants; at most 48"),
-        (EntryPoint("k", "k", 0, 0, local_memory_bytes=(160 << 10) + 1), "bytes of workgroup local memory"),
+        (EntryPoint("k", "k", 0, 0, local_memory_bytes=target.local_bytes + 1), "bytes of workgroup local memory"),
         (EntryPoint("k", "", 0, 0), "needs a name"),
     ):
         with pytest.raises(CompileError, match=words):

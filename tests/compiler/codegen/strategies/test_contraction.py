@@ -272,6 +272,47 @@ def test_blocks_of_packed_factors(texts, run_dispatch, runnable_target, letters,
     np.testing.assert_allclose(result, exact, rtol=tolerance, atol=tolerance)
 
 
+PACKED_LAYOUTS = [
+    "mk,kn->mn", "km,kn->mn", "mk,nk->mn", "km,nk->mn", "bmk,bkn->bmn", "bkm,bkn->bmn", "bmk,bnk->bmn", "bkm,bnk->bmn",
+    "bmk,kn->bmn", "mk,bkn->bmn", "km,bkn->bmn", "bmk,nk->bmn", "bkm,kn->mbn", "mk,kn->nm", "mkh,khn->mn",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("letters", PACKED_LAYOUTS)
+@pytest.mark.parametrize("element", ["f32", "f64", "bf16", "i8"])
+@pytest.mark.parametrize("size", [(173, 401, 131), (68, 37, 98)], ids=str)
+def test_packed_factors_of_every_layout(texts, run_dispatch, letters, element, size):
+    """Packs, strips, rounds and panels that are not full, in batches too, some of them with one factor for all."""
+    sizes = {"b": 2, "h": 3, **dict(zip("mkn", size, strict=True))}
+    accumulate = {"bf16": "f32", "i8": "i32"}.get(element, element)
+    x, y = operands(letters, sizes, np.float64)
+    if element == "i8":
+        x, y = np.clip(x * 60, -128, 127), np.clip(y * 60, -128, 127)
+    dtype = {"bf16": ml_dtypes.bfloat16, "i8": np.int8}.get(element) or texts.numpy[element]
+    x, y = x.astype(dtype), y.astype(dtype)
+    exact = np.einsum(letters, x.astype(np.float64), y.astype(np.float64))
+    scale = np.einsum(letters, np.abs(x.astype(np.float64)), np.abs(y.astype(np.float64)))
+    text = product(texts, letters, sizes, element, accumulate)
+    (result,) = run_dispatch(text, [x, y], [(exact.shape, texts.numpy[accumulate])])
+    if element == "i8":
+        np.testing.assert_array_equal(result, exact)
+    else:
+        assert np.max(np.abs(result - exact) / scale) < 20 * np.finfo(texts.numpy[accumulate]).eps
+
+
+def test_sizes_follow_the_caches(texts, build_kernel):
+    """A block of columns and the rows beside it take no more than the target's second-level cache has for a kernel;
+    they are packed, and asked for early, where they lie a page apart and would meet in one set."""
+    for letters in ("mk,kn->mn", "km,kn->mn", "mk,nk->mn"):
+        text = product(texts, letters, {"m": 1024, "k": 1024, "n": 1024})
+        for cpu in ("x86-64-v3", "skylake-avx512"):
+            kernel = build_kernel(text, cpu).kernel
+            target = kernel.target
+            assert target.l1_bytes < kernel.local_memory_bytes <= target.local_bytes
+            printed = kernel.text("kernel")
+            assert "prefetch.far" in printed and "%rows[" in printed and "%columns[" in printed
+
+
 FEW = [
     ("mk,k->m", {"m": 19, "k": 333}),
     ("mk,k->m", {"m": 3, "k": 9001}),
