@@ -12,6 +12,7 @@ from pyiree.compiler.errors import CompileError
 from .control_flow import For, If, While
 from .instructions import Instructions
 from .values import (
+    F16,
     I1,
     I64,
     PTR,
@@ -33,8 +34,6 @@ from .values import (
 
 # Workers may have small stacks; anything larger is local memory or a transient buffer.
 MAX_STACK_BYTES = 16 << 10
-# Under a mask, LLVM loads and stores these lane by lane where it has instructions for words.
-_HALVES = ("bfloat", "half")
 
 
 class Declaration:
@@ -117,7 +116,8 @@ class Function(Instructions):
         other = other or zero(ty)
         if lanes(ty) == 1:
             return self.if_else(mask, lambda: self.load(ty, pointer, align), lambda: other)
-        if elem(ty) in _HALVES:
+        if elem(ty) == F16:
+            # Under a mask, LLVM loads and stores these lane by lane where it has instructions for words.
             words = vec(lanes(ty), "i16")
             return self.bitcast(self.masked_load(words, pointer, mask, self.bitcast(other, words), align), ty)
         name = f"llvm.masked.load.{suffix(ty)}.p0"
@@ -137,7 +137,7 @@ class Function(Instructions):
         elif lanes(ty) == 1:
             with self.if_(mask):
                 self.store(value, pointer, align)
-        elif elem(ty) in _HALVES:
+        elif elem(ty) == F16:
             self.masked_store(self.bitcast(value, vec(lanes(ty), "i16")), pointer, mask, align)
         else:
             name = f"llvm.masked.store.{suffix(ty)}.p0"

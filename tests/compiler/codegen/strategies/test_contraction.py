@@ -313,6 +313,13 @@ def test_sizes_follow_the_caches(texts, build_kernel):
             assert "prefetch.far" in printed and "%rows[" in printed and "%columns[" in printed
 
 
+def test_masked_halves_are_loaded_as_words(texts, build_kernel):
+    """The last rows of a pack, of which there are fewer than a vector has lanes."""
+    text = product(texts, "km,kn->mn", {"m": 100, "k": 64, "n": 64}, "f16", "f32")
+    printed = build_kernel(text, "skylake-avx512").kernel.text("llvm")
+    assert "masked.load.v16i16" in printed and "masked.load.v16f16" not in printed
+
+
 FEW = [
     ("mk,k->m", {"m": 19, "k": 333}),
     ("mk,k->m", {"m": 3, "k": 9001}),
