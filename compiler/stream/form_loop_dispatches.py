@@ -35,6 +35,7 @@ from pyiree.compiler.stream import ops
 from pyiree.compiler.stream.buffer_rounds import Round, buffer_round
 from pyiree.compiler.stream.command_costs import Costs, commands_nanoseconds, entry_costs, iterations_of_dispatch
 from pyiree.compiler.stream.counted_function import CountedFunction
+from pyiree.compiler.stream.fuse_dispatch_bindings import MAX_BINDINGS
 from pyiree.compiler.stream.loop_function import commands_of, is_host_arithmetic
 from pyiree.compiler.stream.loop_nest import constant_of, counter_step
 from pyiree.compiler.stream.pack_dispatch_operands import words_of
@@ -101,7 +102,7 @@ def _next_loop(func: FuncOp, costs: Costs) -> tuple[_Loop, Round, int] | None:
         if around is None or most is None:
             continue
         most -= most % around.length if most > around.length else 0
-        if _fits(loop, around, most):
+        if _can_bind_all(loop) and _fits(loop, around, most):
             return loop, around, most
     return None
 
@@ -195,6 +196,15 @@ def _fits(loop: _Loop, around: Round, most: int) -> bool:
     if trips is None and (around.start > 0 or around.length > 1):
         return False
     return (limit is not None and limit <= most) or (not loop.scalars and most >= around.length)
+
+
+def _can_bind_all(loop: _Loop) -> bool:
+    """Whether one dispatch can bind all that the loop carries and that its commands use from before it."""
+    used = {loop.header.arguments[number] for number in loop.resources}
+    for op in loop.body.ops:
+        if isinstance(op, ops.CmdExecuteOp):
+            used.update(v for v in op.resource_operands if not loop.is_inside(v))
+    return len(used) <= MAX_BINDINGS
 
 
 class _Replacement:

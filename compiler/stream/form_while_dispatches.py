@@ -47,6 +47,7 @@ from pyiree.compiler.stream.command_costs import (
     is_little,
     nanoseconds_of_dispatch,
 )
+from pyiree.compiler.stream.fuse_dispatch_bindings import MAX_BINDINGS
 from pyiree.compiler.stream.loop_function import commands_of, is_host_arithmetic
 from pyiree.compiler.stream.loop_nest import LoopNest, most_iterations, nest_at
 from pyiree.compiler.stream.pack_dispatch_operands import words_of
@@ -87,7 +88,8 @@ def _next_function(func: FuncOp, costs: Costs, name: str) -> tuple[WhileFunction
             continue
         made = WhileFunction(nest, loop.work, name)
         made.build()
-        if made.is_known:
+        # One more binding is the function's own memory.
+        if made.is_known and len(made.resources) < MAX_BINDINGS:
             return made, loop.waits
     return None
 

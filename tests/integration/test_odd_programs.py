@@ -109,3 +109,16 @@ def test_branches_in_the_body_of_a_reduction():
         wanted = mixed(jnp.float32(-9), jnp.float32(number))
         folded = pyiree.jit(lambda x: lax.reduce(x, np.float32(-9), mixed, (0,)))(number[None])
         assert folded == np.asarray(wanted)
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_loops_that_carry_more_arrays_than_a_dispatch_binds(counted):
+    def step(arrays):
+        return tuple(jnp.flip(v) * 0.5 + v.sum() * 0.01 + 1 for v in arrays)
+
+    def loop(*arrays):
+        if counted:
+            return lax.fori_loop(0, 7, lambda i, c: step(c), arrays)
+        return lax.while_loop(lambda c: c[0].sum() < 10, step, arrays)
+
+    same_as_jax(loop, *[np.ones(5 + k, np.float32) for k in range(30)], rtol=1e-5)
