@@ -83,6 +83,8 @@ def compile(
     pass fails, a note on the error names a file with the IR before it, which `pyiree opt` runs again.
     """
     options = options or CompileOptions()
+    if compile_to not in ("stablehlo", "input"):
+        _ = options.target  # a CPU that there is not is told about before anything is done
     context = PassContext(
         options=options,
         verify_each=options.verify_each,

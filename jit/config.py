@@ -156,7 +156,11 @@ def _warn_of_unknown_variables() -> None:
     known = {*map(variable, SETTINGS), *RUNTIME_VARIABLES}
     for name in os.environ:
         if name.startswith("PYIREE_") and name not in known:
-            warnings.warn(f"{name}: pyiree has no such setting; there are {', '.join(sorted(known))}", stacklevel=2)
+            import difflib
+
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f", did you mean {near[0]}?" if near else f"; there are {', '.join(sorted(known))}"
+            warnings.warn(f"{name}: pyiree has no such setting{hint}", stacklevel=2)
 
 
 def logs(topic: str) -> bool:

@@ -183,7 +183,7 @@ def _narrowed_leaf(value: Any, dtype: np.dtype) -> Leaf:
 
 
 def _jax_leaf(value: ArrayImpl, dtype: np.dtype | None) -> Leaf:
-    if not there_are_only_cpus():
+    if value.is_deleted() or not there_are_only_cpus():
         raise _StaysInPython
     if dtype is None:
         return Leaf(layout.LEAF_FOREIGN, ArrayImpl, array_kind=value.aval)

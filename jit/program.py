@@ -33,6 +33,7 @@ class Options(NamedTuple):
 
     def compile_options(self, disk: cache.DiskCache | None) -> Any:
         """The compiler's own options."""
+        from pyiree.compiler.codegen.target import UnknownTargetError
         from pyiree.compiler.ir.passes import pass_names
         from pyiree.compiler.pipeline import CompileOptions
 
@@ -40,7 +41,7 @@ class Options(NamedTuple):
         for name in watched:
             if name not in ("all", *pass_names()):
                 raise ConfigError(f"PYIREE_PRINT_AFTER: there is no pass {name!r}; `pyiree opt --list-passes` has them")
-        return CompileOptions(
+        options = CompileOptions(
             target_cpu=self.cpu,
             object_cache=None if disk is None else disk.objects,
             dump_dir=config.dump,
@@ -48,6 +49,13 @@ class Options(NamedTuple):
             verify_each=config.verify,
             **dict(self.extra),
         )
+        try:
+            _ = options.target
+        except UnknownTargetError as error:
+            if self.cpu != config.cpu:
+                raise
+            raise ConfigError(f"PYIREE_CPU = {self.cpu!r}: {error}") from None
+        return options
 
 
 def options_for(device: str | None = None, cpu: str | None = None, extra: Mapping[str, Any] | None = None) -> Options:

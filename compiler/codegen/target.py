@@ -210,7 +210,11 @@ def named(cpu: str) -> Target:
     if cpu == "host":
         return host()
     if cpu not in _CPUS:
-        raise UnknownTargetError(f"unknown target CPU {cpu!r}; known are host, {', '.join(_CPUS)}")
+        import difflib
+
+        near = difflib.get_close_matches(cpu, _CPUS, 1)
+        hint = f", did you mean {near[0]!r}?" if near else ";"
+        raise UnknownTargetError(f"unknown target CPU {cpu!r}{hint} known are host, {', '.join(_CPUS)}")
     arch, features = _CPUS[cpu]
     target = Target(arch, cpu, features, feature_text=_feature_text(features))
     if "avx512f" in features:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+
 from pyiree.cli.output import CommandError, as_text, print_rows, read, write
 from pyiree.program import options_for
 
@@ -36,6 +38,11 @@ def opt(
         raise CommandError(f"opt takes one file, not {len(files)}: {', '.join(files)}")
     if pass_pipeline is not None and flags:
         raise CommandError("give passes as flags or as --pass-pipeline, not both")
+    for flag in flags:
+        if flag.partition("=")[0].partition("{")[0] not in pass_names():
+            near = difflib.get_close_matches(flag, pass_names(), 1)
+            hint = f", did you mean --{near[0]}?" if near else ", see --list-passes"
+            raise CommandError(f"there is no pass --{flag}{hint}")
     watched = tuple((print_after or "").split(",")) if print_after else ()
     for name in watched:
         if name not in ("all", *pass_names()):

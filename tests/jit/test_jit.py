@@ -424,6 +424,14 @@ class TestDonation:
         same(f(x), X + 1)
         assert x.is_deleted()
 
+    def test_donated_jax_array_is_gone_in_the_second_call_too(self):
+        f = pyiree.jit(lambda x: x - 1, donate_argnums=0)
+        x = jnp.ones(3)
+        f(x)
+        for _ in range(3):
+            with pytest.raises(RuntimeError, match="has been deleted"):
+                f(x)
+
     def test_donated_numpy_array_stays(self):
         f = pyiree.jit(lambda x: x + 1, donate_argnames="x")
         x = X.copy()

@@ -234,7 +234,7 @@ class TestOpt:
         text = pyiree_command("compile", program, "--compile-to=input").stdout
         assert pyiree_command("opt", "--cse", "-", input=text).stdout.count("util.func") >= 1
         done = pyiree_command("opt", "--no-such-pass", "-", input=text, code=1)
-        assert done.stderr == "pyiree: error: there is no pass 'no-such-pass'\n"
+        assert done.stderr == "pyiree: error: there is no pass --no-such-pass, see --list-passes\n"
         assert "cse" in pyiree_command("opt", "--list-passes").stdout
         assert "cse" in {row["PASS"] for row in json.loads(pyiree_command("opt", "--list-passes", "--json").stdout)}
         assert "--list-passes" in pyiree_command("opt", "--cse", "--json", "-", code=1, input=text).stderr
