@@ -163,7 +163,7 @@ class WhileFunction(LoopFunction):
         done = body.insert(AddIOp(after.arguments[1], own)).result
         for part in nest.parts:
             if isinstance(part, LoopNest):
-                done = self._inner(part, body, done)
+                done = self._inner(part, nest, body, done)
             else:
                 self._do(part.ops, body)
         handed_on = dict(zip(nest.header.arguments, nest.handed_on))
@@ -174,12 +174,13 @@ class WhileFunction(LoopFunction):
         self._take(carried, loop.results[2:])
         return loop.results[1], loop.results[0]
 
-    def _inner(self, nest: LoopNest, builder: Builder, work: Value) -> Value:
+    def _inner(self, nest: LoopNest, around: LoopNest, builder: Builder, work: Value) -> Value:
+        """A loop inside of `around`; returns the work that was done until then."""
         begins = dict(zip(nest.header.arguments, nest.starts))
         carried = [a for a in nest.header.arguments if a.type is not timepoint and self._is_needed(a)]
         work, _ = self._loop(nest, builder, work, None, [self._there(a, begins[a]) for a in carried])
         behind = nest.end.false_dest
-        if behind is not self.nest.header:
+        if behind is not around.header:  # else these are what `around` hands on
             for argument, value in zip(behind.arguments, nest.end.false_operands):
                 if argument.type is not timepoint and self._is_needed(argument):
                     self._take([argument], self._there(argument, value))

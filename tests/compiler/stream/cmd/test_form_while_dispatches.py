@@ -203,6 +203,24 @@ def _three_deep(x):
     return bounded(lambda x: grow(x) * 1.01, lambda x: x.sum() < 1e5, 8)(x)
 
 
+def _inner_last(x):
+    """Three deep, and nothing is left to do behind the innermost loop but to hand on what the middle one swaps."""
+
+    def inner(c):
+        return lax.while_loop(lambda s: (s[0].max() > 1) & (s[1] < 5), lambda s: (s[0] * 0.6, s[1] + 1), (c, 0))[0]
+
+    def middle(x, y):
+        return lax.while_loop(
+            lambda s: (s[0].sum() < 50) & (s[2] < 4), lambda s: (s[1], inner(s[0] + 1.7), s[2] + 1), (x, y, 0)
+        )
+
+    def outer(s):
+        a, b, _ = middle(s[0], s[1])
+        return a + 0.1, b, s[2] + 1
+
+    return lax.while_loop(lambda s: (s[0].sum() < 100) & (s[2] < 5), outer, (x, x * 0.5, 0))
+
+
 def _counted_around(x):
     def step(i, x):
         return lax.while_loop(lambda s: (s[0].sum() < 3 * i) & (s[1] < 10), lambda s: (s[0] + 0.1, s[1] + 1), (x, 0))[0]
@@ -237,6 +255,7 @@ PROGRAMS = {
     "nested": (lambda x: _nested(x, 6), (np.abs(_f32(4)),)),
     "kept_in_between": (_kept_in_between, (np.abs(_f32(4)),)),
     "three_deep": (_three_deep, (np.abs(_f32(4)),)),
+    "inner_last": (_inner_last, (np.abs(_f32(4)),)),
     "counted_around": (_counted_around, (np.abs(_f32(4)),)),
     "unbounded_inside": (_unbounded_inside, (np.abs(_f32(4)),)),
 }
