@@ -12,7 +12,6 @@ counted are the products of its convolutions alone. Times are medians; the last 
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -134,9 +133,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, help="processors to use (default: all)")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    processors = sorted(os.sched_getaffinity(0))[: options.threads]
-    os.sched_setaffinity(0, processors)  # each library makes its threads for those that it may use
-    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    processors = gemm.use_processors(options.threads)
     wanted = options.only.split(",")
     highest = gemm.peak("f32", processors)
     print(f"{'':44s}{'pyiree µs':>11s}{'jax µs':>11s}{'G/s':>9s}{'at most':>9s}{'part':>7s}{'by jax':>8s}")

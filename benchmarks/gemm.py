@@ -147,6 +147,14 @@ def measure(
     return max(peaks), samples
 
 
+def use_processors(threads: int | None) -> list[int]:
+    """Keeps this process, before a library is imported, to so many processors (None: all); which they are."""
+    processors = sorted(os.sched_getaffinity(0))[:threads]
+    os.sched_setaffinity(0, processors)  # each library makes its threads for those that it may use
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    return processors
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dtypes", default="f32,f64", help="of f32, f64, bf16, i8")
@@ -156,9 +164,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, help="processors to use (default: all)")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    processors = sorted(os.sched_getaffinity(0))[: options.threads]
-    os.sched_setaffinity(0, processors)  # each library makes its threads for those that it may use
-    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    processors = use_processors(options.threads)
     import jax
 
     jax.config.update("jax_enable_x64", True)
