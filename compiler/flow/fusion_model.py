@@ -36,6 +36,7 @@ from pyiree.compiler.flow.op_kinds import (
     cost_of,
     element_count,
     elements_of,
+    keeps_runs,
     keeps_workgroups_busy,
     kind_of,
     moves_only,
@@ -55,6 +56,8 @@ SMALL = 20_000.0
 MAX_OPS = 500
 MAX_COST = 4000.0
 MAX_COST_TOGETHER = 200.0
+#: Ops of whose results parts come from different places.
+PIECES = frozenset({"tensor.pad", "tensor.concat", "tensor.insert_slice"})
 #: Tensors that a dispatch reads and writes; executables take a few more.
 MAX_BINDINGS = 36
 #: What only a few workgroups do counts for more: if it is dear, many should do it before.
@@ -203,6 +206,8 @@ class FusionGroup:
         reads = self._reads_of(op)
         if self._target in op.results:
             return False
+        if op.results and self._turns_pieces_round(op):
+            return False
         if not reads or kind in (None, WHOLE) or any(result in self._gathered for result in op.results):
             return False
         if any(value in self._apart for value in _tensor_inputs(op)):
@@ -210,6 +215,15 @@ class FusionGroup:
         if kind in (ELEMENTWISE, VIEW):
             return self._accepts_elementwise(op, reads)
         return self.kind != WHOLE and self._accepts_reduction(op, kind, reads)
+
+    def _turns_pieces_round(self, op: Operation) -> bool:
+        """Whether parts of what is turned round would come from different places. Blocks are turned round where all of
+        them is there; elsewhere elements would be read one by one, which is dear where there are many."""
+        if elements_of(op.results[0]) <= FEW_ELEMENTS:
+            return False
+        if op.name in PIECES:
+            return any(user in self.ops and not keeps_runs(user, 1) for user in _users(op))
+        return not keeps_runs(op, 1) and any(user in self.ops and user.name in PIECES for user in _users(op))
 
     def _may_end_with(self, op: Operation) -> bool:
         """Whether an op is computed where it is read by a group that has been cut too."""
@@ -223,7 +237,9 @@ class FusionGroup:
             if op.name in RESHAPES:
                 return True
             plain = all(OPAQUE not in read.indices for read in reads)
-            return plain and moves_only(op) and op.name not in ("tensor.extract_slice", "tensor.bitcast")
+            moves = moves_only(op) and op.name not in ("tensor.extract_slice", "tensor.bitcast")
+            # Vectors are read as such, or in blocks that are turned round.
+            return plain and moves and keeps_runs(op, 2)
         rows = self._rows_to_be(op, reads)
         total = sum([self._recomputed(read, op, rows) for read in reads])
         return total <= 1.5 or all(
@@ -280,12 +296,18 @@ class FusionGroup:
         if not self._tells_apart(plain, reduced) or self._has_long_columns or runs_down_long_columns(op):
             return False
         if kind == CONTRACTION:
-            return self.rows is None and plain == self.domain
+            return self.rows is None and plain == self.domain and self._stores_runs(op, indices)
         if self.kind == CONTRACTION:
             return False
         if self.rows is not None:
             return plain == self.rows
         return plain == self.domain or self._are_rows(plain, self.domain)
+
+    def _stores_runs(self, op: LinalgOp, indices: Indices) -> bool:
+        """Whether vectors of a contraction's result are stored as such or in blocks that are turned round, not element
+        by element: it is turned round no further than that, or a factor was before."""
+        last = [i for i in indices if i != ZERO][-1:]
+        return all(d in sorted(self.domain)[-2:] for d in last) or any(map(_is_turned_round, op.inputs))
 
     def _tells_apart(self, rows: frozenset[int], reduced: Iterable[Hashable]) -> bool:
         """Whether at most one of the sizes beside the rows varies: a kernel knows dims by their extents."""
@@ -530,6 +552,18 @@ def is_worth_copying(op: Operation) -> bool:
     outputs = getattr(op, "outputs", ())
     read = sum([elements_of(v) for v in op.operands if isinstance(v.type, TensorType) and v not in outputs])
     return read <= elements_of(op.results[0]) // 4 or (op.name in VIEWS and cost_of(op) == 0.0)
+
+
+def _is_turned_round(value: Value) -> bool:
+    """Whether a contraction reads a tensor as the transposition of another one, whose blocks it turns round."""
+    while value.defining_op is not None and value.defining_op.name in RESHAPES:
+        value = value.defining_op.operands[0]
+    op = value.defining_op
+    return op is not None and moves_only(op) and keeps_runs(op, 2) and not keeps_runs(op, 1)
+
+
+def _users(op: Operation) -> list[Operation]:
+    return [user for result in op.results for user in result.users]
 
 
 def _plain(indices: Iterable[int | None]) -> frozenset[int]:

@@ -129,6 +129,19 @@ def moves_only(op: Operation) -> bool:
     return shows_windows(op)
 
 
+def keeps_runs(op: Operation, last: int) -> bool:
+    """Whether what lies side by side in memory is in one of the last dims of a result: only a transposition moves it
+    further out."""
+    if not isinstance(op, LinalgOp) or len(op.inputs) != 1 or len(op.outputs) != 1:
+        return True
+    source, result = [
+        [d for d, size in zip(map_.dim_positions(), value.type.shape) if size != 1]  # type: ignore[attr-defined]
+        for map_, value in zip(op.maps(), op.operands)
+    ]
+    is_transposition = len(source) == len(result) and None not in source
+    return not is_transposition or source[-1:] == [] or source[-1] in result[-last:]
+
+
 def shows_windows(op: Operation) -> bool:
     """Whether an op lays out what windows see of a tensor: its element at sums of multiples of the loops."""
     if not isinstance(op, GenericOp) or op.inputs or len(op.outputs) != 1:

@@ -57,32 +57,38 @@ def _convolution(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     count = len(spatial)
     groups = op.attributes["feature_group_count"].value
     batch_groups = op.attributes["batch_group_count"].value
-    # Input as (batch, places…, features), kernel as (places…, input features, output features).
-    image = _transposed(c, lhs, [numbers.input_batch_dimension, *spatial, numbers.input_feature_dimension])
     kernel_spatial = list(numbers.kernel_spatial_dimensions)
     if "window_reversal" in op.attributes:
         flags = list(op.attributes["window_reversal"])
         flipped = [d for d, flag in zip(kernel_spatial, flags) if flag]
         if flipped:
             rhs = Tensor(rhs.shaped, reverse(c, c.tensor(rhs), flipped))
+    # Kernel as (places…, input features, output features), input as (batch, places…, features).
     order = [*kernel_spatial, numbers.kernel_input_feature_dimension, numbers.kernel_output_feature_dimension]
+    # An op of its own: what does not read it in runs may have it laid out before.
     kernel = _transposed(c, rhs, order)
+    if not isinstance(kernel, Uniform):
+        kernel = Tensor(kernel.shaped, c.tensor(kernel))
     window = kernel.shaped.shape[:count]
     out_spatial = [result.shape[d] for d in numbers.output_spatial_dimensions]
-    batch, features = image.shaped.shape[0], image.shaped.shape[-1]
+    batch, features = (lhs.shaped.shape[d] for d in (numbers.input_batch_dimension, numbers.input_feature_dimension))
     out_features = kernel.shaped.shape[-1]
     if math.prod(window) * features * batch == 0:
         return [Uniform(result, _zero_of(c, result))]
-    patches = _patches(
-        c,
-        image,
-        window,
-        out_spatial,
-        window_attribute(op, "window_strides", count, 1),
-        window_padding(op, count) if not amounts else amounts[0],
-        window_attribute(op, "lhs_dilation", count, 1),
-        window_attribute(op, "rhs_dilation", count, 1),
+    strides, holes, dilations = (
+        window_attribute(op, name, count, 1) for name in ("window_strides", "lhs_dilation", "rhs_dilation")
     )
+    asked: Lazy | None = None
+    if amounts:
+        (asked,) = amounts
+        reach = zip(out_spatial, strides, window, dilations)
+        low = high = [(n - 1) * stride + (size - 1) * dilation + 1 for n, stride, size, dilation in reach]
+    else:
+        low, high = window_padding(op, count)
+    # Padded as it lies, so that all that is made of an input has its padding in common.
+    padded = _padded(c, lhs, spatial, low, high, holes)
+    image = _transposed(c, padded, [numbers.input_batch_dimension, *spatial, numbers.input_feature_dimension])
+    patches = _patches(c, image, window, out_spatial, strides, dilations, asked, low)
     # patches: (batch, places of the output…, places of the window…, features)
     places = math.prod(out_spatial)
     size = math.prod(window)
@@ -170,40 +176,40 @@ def _grouped(
     return _reshaped(c, ordered, (kept, *out_spatial, out_features))
 
 
+def _padded(
+    c: Converter, lazy: Lazy, dims: Sequence[int], low: Sequence[int], high: Sequence[int], holes: Sequence[int]
+) -> Lazy:
+    """The operand with zeros before, after and between its elements in some dims."""
+    if all(n == 0 for n in (*low, *high)) and all(hole == 1 for hole in holes):
+        return lazy
+    kind, shape = lazy.shaped.element, list(lazy.shaped.shape)
+    edges = [[0] * len(shape) for _ in range(3)]
+    for d, before, after, hole in zip(dims, low, high, holes):
+        shape[d] = before + after + dilated(shape[d], hole)
+        for amounts, amount in zip(edges, (before, after, hole - 1)):
+            amounts[d] = amount
+    shaped = Shaped(tuple(shape), kind, TensorType(tuple(shape), kind.type))
+    zero = Uniform(
+        Shaped((), kind, TensorType((), kind.type)), c.emitter.zero(kind.type).defining_op.properties["value"]
+    )
+    return Tensor(shaped, pad(c, lazy, zero, *edges, shaped))
+
+
 def _patches(
     c: Converter,
     image: Lazy,
     window: Sequence[int],
     out_spatial: Sequence[int],
     strides: Sequence[int],
-    padding: tuple[list[int], list[int]] | Lazy,
-    holes: Sequence[int],
     dilations: Sequence[int],
+    amounts: Lazy | None,
+    low: Sequence[int],
 ) -> Lazy:
-    """All that the window sees at each place of the output. Padding that is a tensor has a row of (low, high) for each
-    dimension."""
+    """All that the window sees at each place of the output. Where the padding is a tensor of `amounts`, a row of
+    (low, high) for each dimension, the image begins `low` places before its first element."""
     count = len(window)
     kind = image.shaped.element
-    batch, features = image.shaped.shape[0], image.shaped.shape[-1]
-    amounts: Lazy | None = None
-    if isinstance(padding, tuple):
-        low, high = padding
-    else:
-        amounts = padding
-        reach = zip(out_spatial, strides, window, dilations)
-        low = high = [(n - 1) * stride + (size - 1) * dilation + 1 for n, stride, size, dilation in reach]
-    spatial = image.shaped.shape[1:-1]
-    padded_spatial = [
-        before + after + dilated(size, hole) for size, before, after, hole in zip(spatial, low, high, holes)
-    ]
-    if any(n != 0 for n in (*low, *high)) or any(hole != 1 for hole in holes):
-        padded_shape = (batch, *padded_spatial, features)
-        shaped = Shaped(padded_shape, kind, TensorType(padded_shape, kind.type))
-        zero = Uniform(
-            Shaped((), kind, TensorType((), kind.type)), c.emitter.zero(kind.type).defining_op.properties["value"]
-        )
-        edges = ([0, *low, 0], [0, *high, 0], [0, *[hole - 1 for hole in holes], 0])
-        image = Tensor(shaped, pad(c, image, zero, *edges, shaped))
+    batch, *padded_spatial, features = image.shaped.shape
     shape = (batch, *out_spatial, *window, features)
     shaped = Shaped(shape, kind, TensorType(shape, kind.type))
     if amounts is None and all(n == 1 for n in (*window, *strides)):

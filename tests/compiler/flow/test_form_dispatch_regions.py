@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 PASS = "iree-dispatch-creation-form-dispatch-regions"
 
 HEAD = """
@@ -274,3 +276,115 @@ def test_a_long_program_is_cut_where_it_is_narrow(run_passes):
         more, at = _wide(30, f"%v{number}_", at)
         body += more
     assert _reads_and_writes(run_passes(_function(body, at), PASS)) == [(1, 1)] * 2
+
+
+def _turned(result, source, *, type, into, map):
+    """A transposition."""
+    kinds = ", ".join(['"parallel"'] * 4)
+    maps = f"affine_map<(a, b, c, d) -> ({map})>, affine_map<(a, b, c, d) -> (a, b, c, d)>"
+    return f"""
+    {result}_e = tensor.empty() : {into}
+    {result} = linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}}
+        ins({source} : {type}) outs({result}_e : {into}) {{
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    }} -> {into}
+    """
+
+
+_PRODUCT = """
+    %z = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<{n}x{p}x{c}xf32>
+    %i = linalg.fill ins(%z : f32) outs(%e : tensor<{n}x{p}x{c}xf32>) -> tensor<{n}x{p}x{c}xf32>
+    {result} = linalg.generic {{indexing_maps = [
+        affine_map<(n, p, c, k, l) -> (n, p, k, l)>, affine_map<(n, p, c, k, l) -> (k, l, c)>,
+        affine_map<(n, p, c, k, l) -> (n, p, c)>
+      ], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}}
+      ins({left}, {right} : tensor<{n}x{p}x{k}x{l}xf32>, tensor<{k}x{l}x{c}xf32>) outs(%i : tensor<{n}x{p}x{c}xf32>) {{
+    ^bb0(%a0: f32, %b0: f32, %o0: f32):
+      %m0 = arith.mulf %a0, %b0 : f32
+      %s0 = arith.addf %o0, %m0 : f32
+      linalg.yield %s0 : f32
+    }} -> tensor<{n}x{p}x{c}xf32>
+"""
+_SIZES = {"n": 4, "p": 28, "c": 64, "k": 9, "l": 16}
+
+
+@pytest.mark.parametrize(
+    ("place", "source", "count"),
+    [
+        # Its last dim is the last or the one before: read in vectors, or in blocks that are turned round.
+        ("b, a, c, d", "28x4x9x16", 1),
+        ("a, b, d, c", "4x28x16x9", 1),
+        # What lies side by side would be read at strides all along: laid out before.
+        ("d, c, b, a", "16x9x28x4", 2),
+        ("a, c, d, b", "4x9x16x28", 2),
+    ],
+)
+def test_a_factor_that_is_read_out_of_order_is_laid_out_before(run_passes, place, source, count):
+    given, turned, other = f"tensor<{source}xf32>", "tensor<4x28x9x16xf32>", "tensor<9x16x64xf32>"
+    body = _turned("%x", "%a", type=given, into=turned, map=place)
+    body += _PRODUCT.format(left="%x", right="%b", result="%y", **_SIZES)
+    text = _function(body, "%y", "tensor<4x28x64xf32>", f"%a: {given}, %b: {other}")
+    assert run_passes(text, PASS).count("flow.dispatch.region") == count
+
+
+def _turned_in_three(result, source, *, type, into, place):
+    kinds = ", ".join(['"parallel"'] * 3)
+    maps = f"affine_map<(a, b, c) -> ({place})>, affine_map<(a, b, c) -> (a, b, c)>"
+    return f"""
+    {result}_e = tensor.empty() : {into}
+    {result} = linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}}
+        ins({source} : {type}) outs({result}_e : {into}) {{
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    }} -> {into}
+    """
+
+
+@pytest.mark.parametrize(
+    ("place", "into", "count"),
+    [
+        # Columns are stored in vectors, or in blocks that are turned round.
+        ("b, a, c", "28x4x64", 1),
+        ("a, c, b", "4x64x28", 1),
+        # Element by element, but for a dispatch of its own.
+        ("b, c, a", "64x4x28", 2),
+    ],
+)
+def test_products_that_are_stored_out_of_order_are_turned_round_after(run_passes, place, into, count):
+    result, left, right = "tensor<4x28x64xf32>", "tensor<4x28x9x16xf32>", "tensor<9x16x64xf32>"
+    turned = _turned_in_three("%y", "%s", type=result, into=f"tensor<{into}xf32>", place=place)
+    product = _PRODUCT.format(left="%a", right="%b", result="%s", **_SIZES) + turned
+    text = _function(product, "%y", f"tensor<{into}xf32>", f"%a: {left}, %b: {right}")
+    assert run_passes(text, PASS).count("flow.dispatch.region") == count
+
+
+_PADDED = """
+    %c = arith.constant 0.0 : f32
+    {result} = tensor.pad {source} low[{low}] high[{low}] {{
+    ^bb0(%i: index, %j: index, %k: index, %l: index):
+      tensor.yield %c : f32
+    }} : {type} to {into}
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "given", "count"), [("a, d, b, c", "2x64x30x30", 2), ("a, c, b, d", "2x30x30x64", 1)]
+)
+def test_what_is_padded_is_turned_round_before(run_passes, place, given, count):
+    """Where a part of a result is padding, blocks can't be turned round, and elements would be read one by one."""
+    source, turned, padded = f"tensor<{given}xf32>", "tensor<2x30x30x64xf32>", "tensor<2x32x32x64xf32>"
+    body = _turned("%x", "%a", type=source, into=turned, map=place)
+    body += _PADDED.format(result="%y", source="%x", low="0, 1, 1, 0", type=turned, into=padded)
+    text = _function(body, "%y", padded, f"%a: {source}")
+    assert run_passes(text, PASS).count("flow.dispatch.region") == count
+
+
+@pytest.mark.parametrize(("place", "into", "count"), [("a, d, b, c", "2x32x64x32", 2), ("a, c, b, d", "2x32x32x64", 1)])
+def test_what_is_turned_round_is_padded_before(run_passes, place, into, count):
+    source, padded, turned = "tensor<2x30x30x64xf32>", "tensor<2x32x32x64xf32>", f"tensor<{into}xf32>"
+    body = _PADDED.format(result="%x", source="%a", low="0, 1, 1, 0", type=source, into=padded)
+    body += _turned("%y", "%x", type=padded, into=turned, map=place)
+    text = _function(body, "%y", turned, f"%a: {source}")
+    assert run_passes(text, PASS).count("flow.dispatch.region") == count

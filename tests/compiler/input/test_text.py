@@ -51,6 +51,19 @@ def test_a_transposed_operand_is_read_in_place(text_of):
     assert "affine_map<(d0, d1, d2) -> (d2, d0)>" in text
 
 
+def test_an_input_of_convolutions_is_padded_as_it_lies(text_of):
+    """So what two read of it, in whatever order of dims, they read from one padded input."""
+
+    def both(x, w, v):
+        other = lax.conv_general_dilated(x, v, (1, 1), "SAME", dimension_numbers=("CHWN", "IHWO", "NHWC"))
+        return lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")), other
+
+    shapes = [(2, 9, 9, 16), (3, 3, 16, 8), (2, 3, 3, 8)]
+    text = text_of(both, *[jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes])
+    assert re.findall(r"tensor\.pad.*?\} : (.*)", text, re.S | re.M)[0].startswith("tensor<2x9x9x16xf32> to")
+    assert _count(r"tensor\.pad", text) == 1
+
+
 def test_counted_loop_is_for_with_one_counter(text_of):
     text = text_of(lambda x, n: lax.fori_loop(0, n, lambda i, c: c + i, x), _F32, jax.ShapeDtypeStruct((), jnp.int32))
     assert "scf.for" in text
