@@ -6,6 +6,8 @@ body. Bools are bytes in memory and i1 in registers; addresses assume the alignm
 
 from __future__ import annotations
 
+from collections import Counter
+
 from ..ir.floats import float_to_bits
 from .division import Divisor, is_worth_replacing
 from .llvm import values as lv
@@ -33,6 +35,8 @@ _REDUCTION_FLAGS = {"fadd": "reassoc", "fmul": "reassoc", "fmax": "nnan nsz", "f
 
 # Rounds of a loop for which it pays to make something ready.
 _ROUNDS = 4
+# Accesses at one address, with different offsets, that LLVM's loop passes had better not look at one by one.
+_MANY_OFFSETS = 20
 
 
 class _Lowering:
@@ -47,6 +51,8 @@ class _Lowering:
         #: Addresses of elements in the blocks around the place at hand. LLVM's code generator, which runs without
         #: the middle end, takes each instruction as it is: one address with many offsets, not many addresses.
         self._elements: dict[tuple[Buffer, Value], lv.Value] = {}
+        #: How often the block at hand uses each of its addresses.
+        self._uses: Counter[tuple[Buffer, Value]] = Counter()
 
     def run(self) -> None:
         for buffer in self.loops.buffers:
@@ -91,6 +97,7 @@ class _Lowering:
     def _block(self, block: Block) -> None:
         dynamic = [b for b in self.loops.buffers if b.byte_offset.__class__ is not int]
         outer, self._elements = self._elements, self._elements.copy()
+        outer_uses, self._uses = self._uses, _address_uses(block)
         for op in block.ops:
             name = op.name
             if name == "const":
@@ -111,7 +118,7 @@ class _Lowering:
             for buffer in dynamic:
                 if op.results and buffer.byte_offset is op.results[0]:
                     self._pointer(buffer)
-        self._elements = outer
+        self._elements, self._uses = outer, outer_uses
 
     # -- memory
 
@@ -123,7 +130,12 @@ class _Lowering:
             return self.fn.gep(pointer, base.const + offset, storage)
         element = self._elements.get((buffer, base))
         if element is None:
-            element = self._elements[buffer, base] = self.fn.gep(pointer, self._value(base), storage)
+            element = self.fn.gep(pointer, self._value(base), storage)
+            if self._uses[buffer, base] >= _MANY_OFFSETS:
+                # Loop strength reduction weighs every use of what a loop counts, a third of LLVM's time where a tile
+                # is written out; a frozen address is none.
+                element = self.fn.freeze(element)
+            self._elements[buffer, base] = element
         pointer = element
         if lv.lanes(pointer.ty) == 1:
             return self.fn.gep(pointer, offset, storage)
@@ -326,6 +338,15 @@ class _Lowering:
         with self.fn.if_(self._value(op.operands[0])):
             self._block(op.body)
 
+
+def _address_uses(block: Block) -> Counter[tuple[Buffer, Value]]:
+    """How often each computed address is accessed in a block itself."""
+    accesses = [op for op in block.ops if op.name in _BASES]
+    return Counter([(op.attrs[0], op.operands[_BASES[op.name]]) for op in accesses])
+
+
+# Which operand of an access is its address.
+_BASES = {"load": 0, "store": 1, "stream": 1, "prefetch": 0, "prefetch.far": 0}
 
 _HANDLERS = {
     "load": _Lowering.load,

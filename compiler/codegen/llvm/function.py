@@ -94,6 +94,10 @@ class Function(Instructions):
         result = vec(lanes(index.ty), PTR)
         return self.value(result, f"getelementptr inbounds {ty}, ptr {base.ref}, {index.ty} {index.ref}", "ptr")
 
+    def freeze(self, x: Value) -> Value:
+        """The same value, of which LLVM does not ask how it was computed."""
+        return self.value(x.ty, f"freeze {x.ty} {x.ref}", "frozen")
+
     def load(self, ty: str, pointer: Value, align: int = 0, nontemporal: bool = False) -> Value:
         """Loads `ty`; align 0 means that of one element."""
         tail = self._nontemporal() if nontemporal else ""

@@ -1,8 +1,12 @@
 """Loop IR: ops are built once, in the outermost block where they may run; what nothing uses is dropped; it prints."""
 
 import pytest
+from pyiree.compiler.codegen import target as targets
+from pyiree.compiler.codegen.llvm.emit import Module
+from pyiree.compiler.codegen.llvm.kernel import Kernel
 from pyiree.compiler.codegen.loop_printer import print_kernel
 from pyiree.compiler.codegen.loops import INDEX, KernelBuilder, vector
+from pyiree.compiler.codegen.lower_loops import lower_kernel
 
 
 def lines(builder):
@@ -103,3 +107,22 @@ def test_local_memory_has_a_limit():
     b.local("a", "f32", 100000)
     with pytest.raises(MemoryError, match="local memory"):
         b.local("b", "f32", 100000)
+
+
+def test_an_address_with_many_offsets_is_frozen():
+    """Few accesses keep their address as it is computed, which LLVM may take for a counter of its own."""
+    for count, frozen in ((19, 0), (20, 1)):
+        b = KernelBuilder("k")
+        source, out = b.binding("in0", "f32", 0, 0, False), b.binding("out1", "f32", 1, 0, True)
+        with b.for_(0, 64, 1) as loop:
+            values = [b.load(source, loop.index, offset, 1) for offset in range(count)]
+            total = values[0]
+            for value in values[1:]:
+                total = b.op("arith.addf", (total, value), value.type)
+            b.store(total, out, loop.index)
+        target = targets.named("x86-64-v3")
+        module = Module(target)
+        kernel = Kernel(module, "k")
+        lower_kernel(b.finish(), kernel, target)
+        kernel.finish()
+        assert module.text().count("freeze ptr") == frozen

@@ -105,7 +105,7 @@ class Results:
 
         self._each(block, row, height, at)
 
-    def finish_kept(self, block: Block, row: Dim, height: int) -> None:
+    def finish_kept(self, block: Block, row: Dim, height: Dim) -> None:
         """Stores the results of some rows."""
 
         def at(scope: LaneScope, place: Place) -> None:
@@ -113,7 +113,7 @@ class Results:
 
         self._each(block, row, height, at)
 
-    def _each(self, block: Block, row: Dim, height: int, body: Callable[[LaneScope, Place], None]) -> None:
+    def _each(self, block: Block, row: Dim, height: Dim, body: Callable[[LaneScope, Place], None]) -> None:
         """Runs `body` for every vector of sums of some rows."""
         builder = self.builder
         plan = self.kernel.vector_plan(self.lanes)

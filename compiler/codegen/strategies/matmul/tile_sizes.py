@@ -99,7 +99,7 @@ class TileSizes:
     steps: int
     """Units of products that are written out side by side."""
     has_rest: bool
-    """Whether some block is no whole number of rounds."""
+    """Whether some block is no whole number of steps."""
 
 
 def choose_sizes(kernel: RowKernel, shape: MatmulShape, lanes: int) -> TileSizes:
@@ -140,6 +140,7 @@ def choose_sizes(kernel: RowKernel, shape: MatmulShape, lanes: int) -> TileSizes
     if packs_columns:
         units = math.ceil(depth / elements.unit / lanes) * lanes
         room = local - (units + 64) * math.ceil(packed_rows / lanes) * lanes - (kept if kept_in_local else 0)
+        room -= height * width * lanes
         most_vectors = room // (units * lanes)
     elif kept_in_local:
         most_vectors = _BLOCK_VECTORS
@@ -169,6 +170,7 @@ def choose_sizes(kernel: RowKernel, shape: MatmulShape, lanes: int) -> TileSizes
     tile_rows = min(tile_rows, rows)
     prefetches = not packs_rows and _prefetches_rows(kernel, shape, tile_vectors, depth)
     keeps_sums = in_loop or depth < products or bool(shape.outer_products)
+    steps = UNITS_OF_A_STEP if (height + _VECTORS_OF_STEPS) * width <= kernel.target.vector_registers else 1
     return TileSizes(
         height=height,
         width=width,
@@ -184,8 +186,8 @@ def choose_sizes(kernel: RowKernel, shape: MatmulShape, lanes: int) -> TileSizes
         finishes_in_loop=in_loop,
         prefetches_rows=prefetches,
         asks_ahead=packs_columns and elements.units(depth) >= UNITS_OF_A_ROUND,
-        steps=UNITS_OF_A_STEP if (height + _VECTORS_OF_STEPS) * width <= kernel.target.vector_registers else 1,
-        has_rest=any(elements.units(n) % UNITS_OF_A_ROUND for n in (depth, products % depth)),
+        steps=steps,
+        has_rest=any(elements.units(n) % steps for n in (depth, products % depth)),
     )
 
 

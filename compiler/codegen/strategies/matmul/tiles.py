@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from ...configure import Band
 from ...indexing import Dim, Lanes, LaneScope
-from ...loops import BOOL, Value, vector
+from ...loops import BOOL, Buffer, Value, vector
 from ...nest import Range
 from ...plan import Plan
 from ...row_kernel import RowKernel
@@ -37,6 +37,9 @@ class TiledMatmul:
         self.rows = row_source(kernel, shape, sizes, lanes)
         sums = sums_of(kernel, shape, sizes.kept_rows, sizes.column_vectors * lanes) if sizes.keeps_sums else None
         self.results = Results(kernel, shape, lanes, sums)
+        self._tile_sums: Buffer | None = None
+        if sizes.packs_rows and shape.row_count(kernel) % sizes.height:
+            self._tile_sums = self.builder.local("tile", shape.reducer.state_elem, sizes.height * sizes.width * lanes)
 
     def build(self) -> Plan:
         return plan_workgroups(self.kernel, self.shape, self.sizes.tiles, self._workgroup)
@@ -76,30 +79,43 @@ class TiledMatmul:
         """One block of products for all tiles of the workgroup."""
         self.columns.fill(block.scope, block.columns, block.first, block.count)
 
-        def strip(here: Block, row: Dim, height: int) -> None:
-            self._panels(block.columns, lambda column, width: self._tile(here, row, height, column, width))
+        def strip(here: Block, row: Dim, height: int, valid: Dim) -> None:
+            self._panels(block.columns, lambda column, width: self._tile(here, row, height, valid, column, width))
             if self.sizes.finishes_in_loop:
-                self._when_summed_up(block, lambda: self.results.finish_kept(block, row, height))
+                self._when_summed_up(block, lambda: self.results.finish_kept(block, row, valid))
 
         def packed(rows: Range) -> None:
             here = replace(block, packed=rows)
             self.rows.fill(here)
-            self._strips(rows, lambda row, height: strip(here, row, height))
+            height = self.sizes.height
+            if rows.size is not None and rows.size <= height:
+                strip(here, rows.start, rows.size, rows.size)
+            elif self.sizes.packed_rows == height:
+                strip(here, rows.start, height, self._length(rows))
+            else:
+                self._groups(rows, height, lambda part: strip(here, part.start, height, self._length(part)))
 
-        if self.sizes.packs_rows and self.sizes.packed_rows > self.sizes.height:
-            self._groups(block.rows, packed)
-        elif self.sizes.packs_rows:
-            self._strips(block.rows, lambda row, height: packed(Range(row, self.builder.add(row, height), height, 1)))
+        if self.sizes.packs_rows:
+            self._groups(block.rows, self.sizes.packed_rows, packed)
         else:
-            packed(block.rows)
+            here = replace(block, packed=block.rows)
+            self._strips(block.rows, lambda row, height: strip(here, row, height, height))
 
-    def _groups(self, rows: Range, body: Callable[[Range], None]) -> None:
-        """The rows that are packed together."""
-        builder, count = self.builder, self.sizes.packed_rows
+    def _groups(self, rows: Range, count: int, body: Callable[[Range], None]) -> None:
+        """Parts of so many rows; the last one has what is left."""
+        builder = self.builder
+        if rows.size is not None and rows.size <= count:
+            body(rows)
+            return
         with builder.for_(rows.start, rows.stop, count, covered=True) as loop:
             end = builder.add(loop.index, count)
-            exact = rows.size is not None and rows.size % count == 0
+            # A workgroup begins at a whole strip.
+            whole = count == self.sizes.height and self.shape.row_count(self.kernel) % count == 0
+            exact = whole or (rows.size is not None and rows.size % count == 0)
             body(Range(loop.index, end if exact else builder.min(end, rows.stop), count if exact else None, 1))
+
+    def _length(self, rows: Range) -> Dim:
+        return rows.size if rows.size is not None else self.builder.sub(rows.stop, rows.start)
 
     def _strips(self, rows: Range, body: Callable[[Dim, int], None]) -> None:
         """Blocks of `height` rows, then the rest, which only the last rows have."""
@@ -107,7 +123,7 @@ class TiledMatmul:
         if self.shape.rows is None or rows.size == self.kernel.row_bands[self.shape.rows].extent % height:
             body(rows.start, rows.size)
             return
-        length = rows.size if rows.size is not None else builder.sub(rows.stop, rows.start)
+        length = self._length(rows)
         main = builder.add(rows.start, builder.round_down(length, height))
         if length == height:
             body(rows.start, height)
@@ -135,13 +151,16 @@ class TiledMatmul:
         with builder.if_(block.ends):
             body()
         if otherwise is not None:
-            with builder.if_(builder.op("arith.xori", (block.ends, builder.const(1, BOOL)), BOOL)):
+            with builder.if_(self._not(block.ends)):
                 otherwise()
+
+    def _not(self, condition: Value) -> Value:
+        return self.builder.op("arith.xori", (condition, self.builder.const(1, BOOL)), BOOL)
 
     # -- one tile
 
-    def _tile(self, block: Block, row: Dim, height: int, column: Dim, width: int) -> None:
-        """Some rows against one panel of `width` columns."""
+    def _tile(self, block: Block, row: Dim, height: int, valid: Dim, column: Dim, width: int) -> None:
+        """Some rows, of which so many are there, against one panel of `width` columns."""
         builder, results = self.builder, self.results
         vectors = range(0, width, self.lanes)
         places = [Place(row, number, column, offset) for number in range(height) for offset in vectors]
@@ -153,10 +172,12 @@ class TiledMatmul:
             return self._step(block, sums, row, height, column, width, at, number)
 
         if self.sizes.asks_ahead:
-            main = builder.round_down(units, UNITS_OF_A_ROUND)
+            main = builder.round_down(units, self.sizes.steps)
             with builder.for_(0, main, UNITS_OF_A_ROUND, state) as loop:
                 self._ask_ahead(block, row, height, column, width, loop.index)
-                with builder.for_(0, UNITS_OF_A_ROUND, self.sizes.steps, loop.carried) as inner:
+                whole = main.__class__ is int and main % UNITS_OF_A_ROUND == 0
+                count = UNITS_OF_A_ROUND if whole else builder.min(UNITS_OF_A_ROUND, builder.sub(main, loop.index))
+                with builder.for_(0, count, self.sizes.steps, loop.carried) as inner:
                     at, sums = builder.add(loop.index, inner.index), inner.carried
                     for number in range(self.sizes.steps):
                         sums = step(sums, at, number)
@@ -169,7 +190,19 @@ class TiledMatmul:
             with builder.for_(main, units, 1, state, covered=True) as loop:
                 loop.yield_(*step(loop.carried, loop.index))
             state = loop.results
-        totals = self._add_kept(block, places, corners, state)
+        if valid.__class__ is int and valid == height:
+            self._complete(block, places, corners, state)
+            return
+        whole = builder.op("arith.cmpi", (builder.index(valid), builder.index(height)), BOOL, "eq")
+        # The sums of a whole tile come last: nothing needs them afterwards, so that they may change in their registers.
+        with builder.if_(self._not(whole)):
+            self._complete_rows(block, places, state, valid, width)
+        with builder.if_(whole):
+            self._complete(block, places, corners, state)
+
+    def _complete(self, block: Block, places: list[Place], corners: list[LaneScope], state: list[Value]) -> None:
+        """What is done with the sums of a block: they are kept, or the results that follow are stored."""
+        results, totals = self.results, self._add_kept(block, places, corners, state)
 
         def keep() -> None:
             for corner, place, value in zip(corners, places, totals, strict=True):
@@ -185,6 +218,20 @@ class TiledMatmul:
             self._when_summed_up(block, finish, keep)
         else:
             finish()
+
+    def _complete_rows(self, block: Block, places: list[Place], state: list[Value], valid: Dim, width: int) -> None:
+        """The same for the first rows of a tile, one by one by way of local memory: the last strip has all of its
+        registers summed up, so that the loop over the products is written once."""
+        builder, lanes = self.builder, self.lanes
+        row, column, vectors = places[0].row, places[0].column, range(0, width, lanes)
+        length = self.sizes.width * lanes
+        for place, value in zip(places, state, strict=True):
+            builder.store(value, self._tile_sums, 0, place.number * length + place.offset)
+        with builder.for_(0, valid, 1) as loop:
+            here = [Place(builder.add(row, loop.index), 0, column, offset) for offset in vectors]
+            base = builder.mul(loop.index, length)
+            sums = [builder.load(self._tile_sums, base, offset, lanes) for offset in vectors]
+            self._complete(block, here, [self.results.corner(block, place, width) for place in here], sums)
 
     def _ask_ahead(self, block: Block, row: Dim, height: int, column: Dim, width: int, at: Dim) -> None:
         """What the round from unit `at` on of a tile asks for: its share of the results, into which the sums go next,

@@ -3,6 +3,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
+from pyiree.compiler.codegen.strategies.matmul.tile_sizes import UNITS_OF_A_STEP
 from pyiree.compiler.codegen.target import Target
 
 
@@ -311,6 +312,15 @@ def test_sizes_follow_the_caches(texts, build_kernel):
             assert target.l1_bytes < kernel.local_memory_bytes <= target.local_bytes
             printed = kernel.text("kernel")
             assert "prefetch.far" in printed and "%rows[" in printed and "%columns[" in printed
+
+
+@pytest.mark.parametrize("letters", ["mk,kn->mn", "km,kn->mn"])
+@pytest.mark.parametrize("cpu", ["x86-64-v3", "skylake-avx512"])
+def test_the_loop_over_products_is_written_once(texts, build_kernel, letters, cpu):
+    """The last strip of rows, and products that are no whole number of rounds, have no loop of their own."""
+    printed = build_kernel(product(texts, letters, {"m": 487, "k": 500, "n": 512}), cpu).kernel.text("kernel")
+    sums = sum("store" in line and "%tile[" in line for line in printed.splitlines())
+    assert sums > 0 and printed.count("fma") in (sums, UNITS_OF_A_STEP * sums)
 
 
 def test_masked_halves_are_loaded_as_words(texts, build_kernel):
