@@ -3,28 +3,35 @@
 Enters: any convolution: strides, padding, dilations, groups, any layout. Leaves: the padded input laid out as one
 row of all that a window sees for each output place, a (batched, for groups) `dot_general` with the kernel, and the
 result in its layout. A window of one place without padding needs no patches. Padding that is known only when the
-program runs is a place in an input that is padded as far as any window of the result may reach.
+program runs is a place in an input that is padded as far as any window of the result may reach. Holes in the image
+are filled with zeros, or left out by phases of the output where there is much to do.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyiree.compiler.input.contractions import dot_general
 from pyiree.compiler.input.converter import Converter, converts
+from pyiree.compiler.input.convolution_phases import Axis, phases
 from pyiree.compiler.input.emitter import PARALLEL, identity_map
 from pyiree.compiler.input.import_mlir import Shaped
 from pyiree.compiler.input.jaxlib_mlir import dialect_attribute
-from pyiree.compiler.input.shapes import broadcast, pad, reshape, reverse
+from pyiree.compiler.input.shapes import broadcast, concatenate, extract_slice, pad, reshape, reverse
 from pyiree.compiler.input.values import Lazy, Tensor, Uniform
 from pyiree.compiler.input.windows import dilated, window_attribute, window_padding
 from pyiree.compiler.ir.core import Value
 from pyiree.compiler.ir.types import TensorType, index
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 # Shorter runs of products in memory (few input features) are better laid out as one long one.
 _LEAST_RUN = 16
+# A convolution with fewer operations is done before the phases of one with holes are laid between each other.
+_LEAST_WORK_OF_PHASES = 1 << 22
 
 
 def _transposed(c: Converter, lazy: Lazy, order: Sequence[int]) -> Lazy:
@@ -57,13 +64,14 @@ def _convolution(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     count = len(spatial)
     groups = op.attributes["feature_group_count"].value
     batch_groups = op.attributes["batch_group_count"].value
+    image = _Image(c, lhs, [numbers.input_batch_dimension, *spatial, numbers.input_feature_dimension])
     kernel_spatial = list(numbers.kernel_spatial_dimensions)
     if "window_reversal" in op.attributes:
         flags = list(op.attributes["window_reversal"])
         flipped = [d for d, flag in zip(kernel_spatial, flags) if flag]
         if flipped:
             rhs = Tensor(rhs.shaped, reverse(c, c.tensor(rhs), flipped))
-    # Kernel as (places…, input features, output features), input as (batch, places…, features).
+    # Kernel as (places…, input features, output features).
     order = [*kernel_spatial, numbers.kernel_input_feature_dimension, numbers.kernel_output_feature_dimension]
     # An op of its own: what does not read it in runs may have it laid out before.
     kernel = _transposed(c, rhs, order)
@@ -71,50 +79,23 @@ def _convolution(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
         kernel = Tensor(kernel.shaped, c.tensor(kernel))
     window = kernel.shaped.shape[:count]
     out_spatial = [result.shape[d] for d in numbers.output_spatial_dimensions]
-    batch, features = (lhs.shaped.shape[d] for d in (numbers.input_batch_dimension, numbers.input_feature_dimension))
-    out_features = kernel.shaped.shape[-1]
-    if math.prod(window) * features * batch == 0:
+    if 0 in (*lhs.shaped.shape, *window):
         return [Uniform(result, _zero_of(c, result))]
+    low, _ = window_padding(op, count)
     strides, holes, dilations = (
         window_attribute(op, name, count, 1) for name in ("window_strides", "lhs_dilation", "rhs_dilation")
     )
-    asked: Lazy | None = None
-    if amounts:
-        (asked,) = amounts
-        reach = zip(out_spatial, strides, window, dilations)
-        low = high = [(n - 1) * stride + (size - 1) * dilation + 1 for n, stride, size, dilation in reach]
-    else:
-        low, high = window_padding(op, count)
-    # Padded as it lies, so that all that is made of an input has its padding in common.
-    padded = _padded(c, lhs, spatial, low, high, holes)
-    image = _transposed(c, padded, [numbers.input_batch_dimension, *spatial, numbers.input_feature_dimension])
-    patches = _patches(c, image, window, out_spatial, strides, dilations, asked, low)
-    # patches: (batch, places of the output…, places of the window…, features)
-    places = math.prod(out_spatial)
-    size = math.prod(window)
-    kind = result.element
+    sizes = zip([lhs.shaped.shape[d] for d in spatial], out_spatial, window, strides, low, holes, dilations)
+    axes = [Axis(size, n, w, stride, -before, hole, far) for size, n, w, stride, before, hole, far in sizes]
     features_last = numbers.input_feature_dimension == count + 1
-    run = features * math.prod(window[-1:]) if features_last else max([features, *window])
-    if groups == batch_groups == 1 and run >= _LEAST_RUN:
-        # The product sums over the window where it is: the patches need never be laid out.
-        summed = list(range(count + 1))
-        shape = (batch, *out_spatial, out_features)
-        laid = dot_general(
-            c, patches, kernel, [], [], [1 + count + d for d in summed], summed,
-            Shaped(shape, kind, TensorType(shape, kind.type)),
-        )  # fmt: skip
-    elif features == groups > 1:
-        laid = _by_features(c, patches, kernel, Shaped((batch, *out_spatial, out_features), kind, result.type))
-    elif groups == 1 and batch_groups == 1:
-        rows = _reshaped(c, patches, (batch * places, size * features))
-        matrix = _reshaped(c, kernel, (size * features, out_features))
-        shape = (batch * places, out_features)
-        product = dot_general(c, rows, matrix, [], [], [1], [0], Shaped(shape, kind, TensorType(shape, kind.type)))
-        laid = _reshaped(c, product, (batch, *out_spatial, out_features))
+    product = _Product(c, groups, batch_groups, features_last, result)
+    work = 2 * math.prod((*result.shape, *kernel.shaped.shape[:-1]))
+    if amounts:
+        laid = product.of(_patches_when_run(c, image, axes, amounts[0]), kernel)
+    elif max(holes) > 1 and work >= _LEAST_WORK_OF_PHASES:
+        laid = _by_phases(c, image, kernel, axes, product)
     else:
-        laid = _grouped(
-            c, patches, kernel, groups, batch_groups, batch, out_spatial, size, features, out_features, result
-        )
+        laid = product.of(_patches(c, image, axes), kernel)
     target = [numbers.output_batch_dimension, *numbers.output_spatial_dimensions, numbers.output_feature_dimension]
     return [_transposed(c, laid, [target.index(d) for d in range(len(target))])]
 
@@ -123,122 +104,200 @@ def _zero_of(c: Converter, result: Shaped) -> Any:
     return c.emitter.zero(result.element.type).defining_op.properties["value"]
 
 
-def _by_features(c: Converter, patches: Lazy, kernel: Lazy, result: Shaped) -> Lazy:
-    """Every feature of the input on its own: what a window sees of it is summed up in place."""
-    count = len(kernel.shaped.shape) - 2
-    features, each = patches.shaped.shape[-1], kernel.shaped.shape[-1] // patches.shaped.shape[-1]
-    batch, *places, _ = result.shape
-    split = (features,) if each == 1 else (features, each)
-    weights = _reshaped(c, kernel, (*kernel.shaped.shape[:count], *split))
-    shape = (features, batch, *places, *split[1:])
-    summed = list(range(count))
-    shaped = Shaped(shape, result.element, TensorType(shape, result.element.type))
-    product = dot_general(
-        c, patches, weights, [1 + 2 * count], [count], [1 + count + d for d in summed], summed, shaped
-    )
-    moved = _transposed(c, product, [*range(1, 2 + count), 0, *range(2 + count, len(shape))])
-    return _reshaped(c, moved, result.shape)
+@dataclass(slots=True)
+class _Image:
+    """An input as it lies; `order` says where its batch, places and features are."""
+
+    c: Converter
+    lazy: Lazy
+    order: list[int]
+
+    def padded(self, low: Sequence[int], high: Sequence[int], holes: Sequence[int]) -> _Image:
+        """With zeros around it and in its holes: padded as it lies, so that all that is made of an input has its
+        padding in common."""
+        if not any((*low, *high)) and all(hole == 1 for hole in holes):
+            return self
+        kind, shape = self.lazy.shaped.element, list(self.lazy.shaped.shape)
+        edges = [[0] * len(shape) for _ in range(3)]
+        for d, before, after, hole in zip(self.order[1:-1], low, high, holes):
+            shape[d] = before + after + dilated(shape[d], hole)
+            for amounts, amount in zip(edges, (before, after, hole - 1)):
+                amounts[d] = amount
+        shaped, scalar = Shaped.of(shape, kind), Shaped.of((), kind)
+        zero = Uniform(scalar, _zero_of(self.c, scalar))
+        return _Image(self.c, Tensor(shaped, pad(self.c, self.lazy, zero, *edges, shaped)), self.order)
+
+    def turned(self) -> Lazy:
+        """As (batch, places…, features)."""
+        return _transposed(self.c, self.lazy, self.order)
 
 
-def _grouped(
-    c: Converter,
-    patches: Lazy,
-    kernel: Lazy,
-    groups: int,
-    batch_groups: int,
-    batch: int,
-    out_spatial: Sequence[int],
-    size: int,
-    features: int,
-    out_features: int,
-    result: Shaped,
-) -> Lazy:
-    """Groups of features, or of the batch, each with its own part of the kernel."""
-    count = max(groups, batch_groups)
-    places = math.prod(out_spatial)
-    per_group = out_features // count
-    kind = result.element
-    kernel_features = kernel.shaped.shape[-2]
-    if groups > 1:
-        split = _reshaped(c, patches, (batch * places, size, count, features // count))
-        rows, group_dim, contracted = split, 2, [1, 3]
-        kept = batch
-    else:
-        split = _reshaped(c, patches, (count, batch // count * places, size, features))
-        rows, group_dim, contracted = split, 0, [2, 3]
-        kept = batch // count
-    matrix = _reshaped(c, kernel, (size, kernel_features, count, per_group))
-    shape = (count, kept * places, per_group)
-    product = dot_general(
-        c, rows, matrix, [group_dim], [2], contracted, [0, 1], Shaped(shape, kind, TensorType(shape, kind.type))
-    )
-    ordered = _transposed(c, product, [1, 0, 2])
-    return _reshaped(c, ordered, (kept, *out_spatial, out_features))
+@dataclass(slots=True)
+class _Product:
+    """What becomes of patches (batch, places of the output…, places of the window…, features) and a kernel (places of
+    the window…, input features, output features): (batch, places of the output…, output features)."""
+
+    c: Converter
+    groups: int
+    batch_groups: int
+    features_last: bool
+    result: Shaped
+
+    def of(self, patches: Lazy, kernel: Lazy) -> Lazy:
+        """The products summed over the window and the input features."""
+        count = len(kernel.shaped.shape) - 2
+        batch, *out_spatial = patches.shaped.shape[: count + 1]
+        window, out_features = kernel.shaped.shape[:count], kernel.shaped.shape[-1]
+        features = patches.shaped.shape[-1]
+        shape = (batch // self.batch_groups, *out_spatial, out_features)
+        laid = Shaped(shape, self.result.element, TensorType(shape, self.result.element.type))
+        run = features * math.prod(window[-1:]) if self.features_last else max([features, *window])
+        if self.groups == self.batch_groups == 1 and run >= _LEAST_RUN:
+            # The product sums over the window where it is: the patches need never be laid out.
+            summed = list(range(count + 1))
+            return dot_general(self.c, patches, kernel, [], [], [1 + count + d for d in summed], summed, laid)
+        if features == self.groups > 1:
+            return self._by_features(patches, kernel, laid)
+        if self.groups == self.batch_groups == 1:
+            return self._of_rows(patches, kernel, laid)
+        return self._grouped(patches, kernel, laid)
+
+    def _of_rows(self, patches: Lazy, kernel: Lazy, laid: Shaped) -> Lazy:
+        """All that a window sees as one row."""
+        matrix_shape = (math.prod(kernel.shaped.shape[:-1]), kernel.shaped.shape[-1])
+        shape = (math.prod(laid.shape[:-1]), laid.shape[-1])
+        rows = _reshaped(self.c, patches, (shape[0], matrix_shape[0]))
+        matrix = _reshaped(self.c, kernel, matrix_shape)
+        shaped = Shaped(shape, laid.element, TensorType(shape, laid.element.type))
+        return _reshaped(self.c, dot_general(self.c, rows, matrix, [], [], [1], [0], shaped), laid.shape)
+
+    def _by_features(self, patches: Lazy, kernel: Lazy, laid: Shaped) -> Lazy:
+        """Every feature of the input on its own: what a window sees of it is summed up in place."""
+        c, count = self.c, len(kernel.shaped.shape) - 2
+        features, each = patches.shaped.shape[-1], kernel.shaped.shape[-1] // patches.shaped.shape[-1]
+        split = (features,) if each == 1 else (features, each)
+        weights = _reshaped(c, kernel, (*kernel.shaped.shape[:count], *split))
+        shape = (features, *laid.shape[:-1], *split[1:])
+        summed = list(range(count))
+        shaped = Shaped(shape, laid.element, TensorType(shape, laid.element.type))
+        product = dot_general(
+            c, patches, weights, [1 + 2 * count], [count], [1 + count + d for d in summed], summed, shaped
+        )
+        moved = _transposed(c, product, [*range(1, 2 + count), 0, *range(2 + count, len(shape))])
+        return _reshaped(c, moved, laid.shape)
+
+    def _grouped(self, patches: Lazy, kernel: Lazy, laid: Shaped) -> Lazy:
+        """Groups of features, or of the batch, each with its own part of the kernel."""
+        c, count = self.c, max(self.groups, self.batch_groups)
+        *window, kernel_features, out_features = kernel.shaped.shape
+        size, features = math.prod(window), patches.shaped.shape[-1]
+        kept = math.prod(laid.shape[:-1])
+        per_group = out_features // count
+        if self.groups > 1:
+            split = _reshaped(c, patches, (kept, size, count, features // count))
+            rows, group_dim, contracted = split, 2, [1, 3]
+        else:
+            split = _reshaped(c, patches, (count, kept, size, features))
+            rows, group_dim, contracted = split, 0, [2, 3]
+        matrix = _reshaped(c, kernel, (size, kernel_features, count, per_group))
+        shape = (count, kept, per_group)
+        shaped = Shaped(shape, laid.element, TensorType(shape, laid.element.type))
+        product = dot_general(c, rows, matrix, [group_dim], [2], contracted, [0, 1], shaped)
+        return _reshaped(c, _transposed(c, product, [1, 0, 2]), laid.shape)
 
 
-def _padded(
-    c: Converter, lazy: Lazy, dims: Sequence[int], low: Sequence[int], high: Sequence[int], holes: Sequence[int]
-) -> Lazy:
-    """The operand with zeros before, after and between its elements in some dims."""
-    if all(n == 0 for n in (*low, *high)) and all(hole == 1 for hole in holes):
-        return lazy
-    kind, shape = lazy.shaped.element, list(lazy.shaped.shape)
-    edges = [[0] * len(shape) for _ in range(3)]
-    for d, before, after, hole in zip(dims, low, high, holes):
-        shape[d] = before + after + dilated(shape[d], hole)
-        for amounts, amount in zip(edges, (before, after, hole - 1)):
-            amounts[d] = amount
-    shaped = Shaped(tuple(shape), kind, TensorType(tuple(shape), kind.type))
-    zero = Uniform(
-        Shaped((), kind, TensorType((), kind.type)), c.emitter.zero(kind.type).defining_op.properties["value"]
-    )
-    return Tensor(shaped, pad(c, lazy, zero, *edges, shaped))
+def _by_phases(c: Converter, image: _Image, kernel: Lazy, axes: Sequence[Axis], product: _Product) -> Lazy:
+    """The phases of an image with holes, each with its taps of the kernel, and then laid between each other."""
+    choices = [phases(axis) for axis in axes]
+    edges = [[phase.axis.padding for phase in choice if phase.axis.window] or [(0, 0)] for choice in choices]
+    low, high = ([max(pair[side] for pair in found) for found in edges] for side in (0, 1))
+    turned = image.padded(low, high, [1] * len(axes)).turned()
+    taken, parts = c.tensor(kernel), []
+    for chosen in itertools.product(*choices):
+        shape = (*(phase.axis.window for phase in chosen), *kernel.shaped.shape[-2:])
+        places = [phase.axis.places for phase in chosen]
+        if 0 in shape:
+            batch = turned.shaped.shape[0] // product.batch_groups
+            part = Shaped.of((batch, *places, kernel.shaped.shape[-1]), product.result.element)
+            parts.append(c.tensor(Uniform(part, _zero_of(c, part))))
+            continue
+        starts, steps = [*(phase.tap for phase in chosen), 0, 0], [*(phase.step for phase in chosen), 1, 1]
+        some = Tensor(Shaped.of(shape, kernel.shaped.element), extract_slice(c, taken, starts, shape, steps))
+        moved = [phase.axis.padded(*edge) for phase, edge in zip(chosen, zip(low, high))]
+        parts.append(c.tensor(product.of(_seen(c, turned, moved, [axis.first for axis in moved]), some)))
+    kind = product.result.element
+    for d in reversed(range(len(axes))):
+        period = choices[d][0].period
+        if period > 1:
+            parts = [_between(c, parts[i : i + period], 1 + d) for i in range(0, len(parts), period)]
+    (whole,) = parts
+    shape = (whole.type.shape[0], *(axis.places for axis in axes), whole.type.shape[-1])
+    if shape != tuple(whole.type.shape):
+        whole = extract_slice(c, whole, [0] * len(shape), shape, [1] * len(shape))
+    return Tensor(Shaped.of(shape, kind), whole)
 
 
-def _patches(
-    c: Converter,
-    image: Lazy,
-    window: Sequence[int],
-    out_spatial: Sequence[int],
-    strides: Sequence[int],
-    dilations: Sequence[int],
-    amounts: Lazy | None,
-    low: Sequence[int],
-) -> Lazy:
-    """All that the window sees at each place of the output. Where the padding is a tensor of `amounts`, a row of
-    (low, high) for each dimension, the image begins `low` places before its first element."""
-    count = len(window)
-    kind = image.shaped.element
-    batch, *padded_spatial, features = image.shaped.shape
-    shape = (batch, *out_spatial, *window, features)
-    shaped = Shaped(shape, kind, TensorType(shape, kind.type))
-    if amounts is None and all(n == 1 for n in (*window, *strides)):
-        return _reshaped(c, image, shape)
+def _between(c: Converter, parts: Sequence[Value], dimension: int) -> Value:
+    """The elements of the parts in turns along a dimension."""
+    shape = list(parts[0].type.shape)  # type: ignore[attr-defined]
+    apart = [*shape[: dimension + 1], 1, *shape[dimension + 1 :]]
+    beside = [reshape(c, part, apart) for part in parts]
+    apart[dimension + 1] = len(parts)
+    laid = concatenate(c, beside, dimension + 1, TensorType(tuple(apart), parts[0].type.element_type))  # type: ignore[attr-defined]
+    shape[dimension] *= len(parts)
+    return reshape(c, laid, shape)
+
+
+def _patches(c: Converter, image: _Image, axes: Sequence[Axis]) -> Lazy:
+    """All that the window sees at each place of the output."""
+    low, high = zip(*(axis.padding for axis in axes)) if axes else ((), ())
+    turned = image.padded(low, high, [axis.holes for axis in axes]).turned()
+    axes = [axis.padded(*edge) for axis, edge in zip(axes, zip(low, high))]
+    if all((axis.window, axis.stride, axis.first, axis.places) == (1, 1, 0, axis.size) for axis in axes):
+        ones = (1,) * len(axes)
+        return _reshaped(c, turned, (*turned.shaped.shape[:-1], *ones, turned.shaped.shape[-1]))
+    return _seen(c, turned, axes, [axis.first for axis in axes])
+
+
+def _patches_when_run(c: Converter, image: _Image, axes: Sequence[Axis], amounts: Lazy) -> Lazy:
+    """As `_patches`; the padding is a tensor with a row of (low, high) for each dimension: how far in front of an
+    image that is padded as far as any window may reach the program asks to begin."""
+    emitter, number, asked = c.emitter, amounts.shaped.element, c.tensor(amounts)
+    reach = [axis.behind - axis.first for axis in axes]
+    holes = [axis.holes for axis in axes]
+    turned = image.padded(reach, reach, holes).turned()
+
+    def first(d: int) -> Value:
+        place = (emitter.integer(d, index), emitter.integer(0, index))
+        before = emitter.emit("tensor.extract", (asked, *place), (number.type,)).results[0]
+        start = emitter.binary("arith.subi", emitter.integer(reach[d], number.type), before)
+        return c.clamped_index(start, number, reach[d] + dilated(axes[d].size, holes[d]))
+
+    return _seen(c, turned, axes, [functools.partial(first, d) for d in range(len(axes))])
+
+
+def _seen(c: Converter, image: Lazy, axes: Sequence[Axis], firsts: Sequence[int | Callable[[], Value]]) -> Lazy:
+    """What windows see of an image that has all the places that they reach; `firsts` is where the first one begins."""
+    kind, emitter, count = image.shaped.element, c.emitter, len(axes)
+    batch, *_, features = image.shaped.shape
+    shaped = Shaped.of((batch, *(axis.places for axis in axes), *(axis.window for axis in axes), features), kind)
     source = c.tensor(image)
-    rank = len(shape)
-    emitter = c.emitter
+    rank = len(shaped.shape)
 
     def scaled(loop: int, factor: int) -> Value:
         at = emitter.linalg_index(loop)
         return at if factor == 1 else emitter.binary("arith.muli", at, emitter.integer(factor, index))
 
-    asked = None if amounts is None else c.tensor(amounts)
-
-    def first_place(d: int) -> Value:
-        """Where the padding that the program asked for begins."""
-        number = amounts.shaped.element
-        place = (emitter.integer(d, index), emitter.integer(0, index))
-        before = emitter.emit("tensor.extract", (asked, *place), (number.type,)).results[0]
-        start = emitter.binary("arith.subi", emitter.integer(low[d], number.type), before)
-        return c.clamped_index(start, number, padded_spatial[d] - low[d])
-
     def read(arguments: list[Value]) -> list[Value]:
         place = [emitter.linalg_index(0)]
-        for d in range(count):
-            at = scaled(1 + d, strides[d])
-            if window[d] != 1:
-                at = emitter.binary("arith.addi", at, scaled(1 + count + d, dilations[d]))
-            place.append(at if asked is None else emitter.binary("arith.addi", first_place(d), at))
+        for d, (axis, first) in enumerate(zip(axes, firsts)):
+            at = scaled(1 + d, axis.stride)
+            if axis.window != 1:
+                at = emitter.binary("arith.addi", at, scaled(1 + count + d, axis.dilation))
+            if first != 0:
+                begin = emitter.integer(first, index) if isinstance(first, int) else first()
+                at = emitter.binary("arith.addi", begin, at)
+            place.append(at)
         place.append(emitter.linalg_index(rank - 1))
         return [emitter.emit("tensor.extract", (source, *place), (kind.type,)).results[0]]
 
