@@ -35,8 +35,8 @@ _REDUCTION_FLAGS = {"fadd": "reassoc", "fmul": "reassoc", "fmax": "nnan nsz", "f
 
 # Rounds of a loop for which it pays to make something ready.
 _ROUNDS = 4
-# Accesses at one address, with different offsets, that LLVM's loop passes had better not look at one by one.
-_MANY_OFFSETS = 20
+# Loads and stores at one address, with different offsets, that LLVM's loop passes had better not look at one by one.
+_MANY_OFFSETS = 16
 
 
 class _Lowering:
@@ -51,7 +51,7 @@ class _Lowering:
         #: Addresses of elements in the blocks around the place at hand. LLVM's code generator, which runs without
         #: the middle end, takes each instruction as it is: one address with many offsets, not many addresses.
         self._elements: dict[tuple[Buffer, Value], lv.Value] = {}
-        #: How often the block at hand uses each of its addresses.
+        #: How often the block at hand loads from and stores to each of its addresses.
         self._uses: Counter[tuple[Buffer, Value]] = Counter()
 
     def run(self) -> None:
@@ -340,13 +340,13 @@ class _Lowering:
 
 
 def _address_uses(block: Block) -> Counter[tuple[Buffer, Value]]:
-    """How often each computed address is accessed in a block itself."""
+    """How often each computed address is loaded from and stored to in a block itself."""
     accesses = [op for op in block.ops if op.name in _BASES]
     return Counter([(op.attrs[0], op.operands[_BASES[op.name]]) for op in accesses])
 
 
-# Which operand of an access is its address.
-_BASES = {"load": 0, "store": 1, "stream": 1, "prefetch": 0, "prefetch.far": 0}
+# Which operand of a load or store is its address.
+_BASES = {"load": 0, "store": 1, "stream": 1}
 
 _HANDLERS = {
     "load": _Lowering.load,

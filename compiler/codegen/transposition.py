@@ -11,8 +11,11 @@ from collections.abc import Sequence
 
 from .configure import Band
 from .indexing import Index, LaneScope, Resolved
-from .loops import Buffer, KernelBuilder, Value
+from .loops import Buffer, KernelBuilder, Value, storage_bytes
 from .survey import Access, Survey
+
+# What vectors of processors are made of, and what most instructions that move lanes stay inside of.
+_PIECE_BYTES = 16
 
 
 class TransposeTile:
@@ -37,18 +40,42 @@ class TransposeTile:
 
 
 def transpose(builder: KernelBuilder, vectors: Sequence[Value]) -> list[Value]:
-    """n vectors of n lanes, n a power of two: round by round, blocks off the diagonal change places."""
+    """n vectors of n lanes, n a power of two.
+
+    Squares inside of 16 bytes come first, round by round from what the lower and the upper halves of two vectors have
+    side by side; then such pieces change places, the even ones and the odd ones of two vectors. Processors have
+    instructions for just these, which take no table of lanes, and which LLVM finds soonest.
+    """
     count = len(vectors)
-    vectors = list(vectors)
-    block = 1
-    while block < count:
-        low = [k if not k & block else count + (k ^ block) for k in range(count)]
-        high = [(k | block) if not k & block else count + k for k in range(count)]
-        for k in range(count):
-            if not k & block:
-                x, y = vectors[k], vectors[k | block]
-                vectors[k], vectors[k | block] = builder.shuffle(x, y, low), builder.shuffle(x, y, high)
-        block *= 2
+    inside = min(count, _PIECE_BYTES // storage_bytes(vectors[0].type.elem))
+    pieces = [_zipped(builder, vectors[k : k + inside], inside) for k in range(0, count, inside)]
+    columns = [_unzipped(builder, list(column), inside) for column in zip(*pieces, strict=True)]
+    return [column[k] for k in range(count // inside) for column in columns]
+
+
+def _zipped(builder: KernelBuilder, vectors: list[Value], inside: int) -> list[Value]:
+    """`inside` vectors whose squares of that size are transposed."""
+    lanes, half = vectors[0].lanes, inside // 2
+    starts = range(0, lanes, inside)
+    low, high = (
+        [lane for start in starts for k in range(half) for lane in (start + first + k, lanes + start + first + k)]
+        for first in (0, half)
+    )
+    for _ in range(inside.bit_length() - 1):
+        pairs = list(zip(vectors[:half], vectors[half:], strict=True))
+        vectors = [builder.shuffle(x, y, picks) for x, y in pairs for picks in (low, high)]
+    return vectors
+
+
+def _unzipped(builder: KernelBuilder, vectors: list[Value], inside: int) -> list[Value]:
+    """As many vectors as they have pieces of `inside` lanes, with the pieces transposed."""
+    count = len(vectors)
+    even, odd = (
+        [piece * inside + lane for piece in range(first, 2 * count, 2) for lane in range(inside)] for first in (0, 1)
+    )
+    for _ in range(count.bit_length() - 1):
+        pairs = list(zip(vectors[::2], vectors[1::2], strict=True))
+        vectors = [builder.shuffle(x, y, picks) for picks in (even, odd) for x, y in pairs]
     return vectors
 
 

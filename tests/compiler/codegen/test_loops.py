@@ -111,7 +111,7 @@ def test_local_memory_has_a_limit():
 
 def test_an_address_with_many_offsets_is_frozen():
     """Few accesses keep their address as it is computed, which LLVM may take for a counter of its own."""
-    for count, frozen in ((19, 0), (20, 1)):
+    for count, frozen in ((15, 0), (16, 1)):
         b = KernelBuilder("k")
         source, out = b.binding("in0", "f32", 0, 0, False), b.binding("out1", "f32", 1, 0, True)
         with b.for_(0, 64, 1) as loop:
