@@ -18,7 +18,11 @@ from .survey import Access, Survey
 from .target import Target
 
 # One claim of a workgroup should be worth this many nanoseconds, or claiming shows.
-_CLAIM_NANOSECONDS = 8000.0
+CLAIM_NANOSECONDS = 8000.0
+# Claims that make a run, where a workgroup gains by going on with what follows.
+_RUN = 4
+# Claims that are enough to share work out evenly.
+_CLAIMS = 128
 _NANOSECONDS_PER_OP = 0.3
 _NANOSECONDS_PER_BYTE = 0.04
 _LOOP_OPS_TO_UNROLL = 12.0
@@ -195,7 +199,7 @@ class Tiles:
 
 
 def tile_bands(
-    bands: Sequence[Band], nanoseconds: float, multiples: Sequence[int], claim: float = _CLAIM_NANOSECONDS
+    bands: Sequence[Band], nanoseconds: float, multiples: Sequence[int], claim: float = CLAIM_NANOSECONDS
 ) -> Tiles:
     """Tiles worth a claim: inner bands stay whole until a tile is large enough, the one that makes it so is cut
     evenly, outer ones are taken one by one. 0 is a whole band."""
@@ -219,6 +223,15 @@ def tile_bands(
     return Tiles(sizes)
 
 
+def claim_of_a_run(bands: Sequence[Band], nanoseconds: float) -> float:
+    """The nanoseconds of a claim where neighbours in a workgroup serve one another: several of the least claims where
+    there is enough to share out. `nanoseconds` is the time of a point."""
+    if any(band.extent.__class__ is not int for band in bands):
+        return CLAIM_NANOSECONDS
+    total = nanoseconds * math.prod([band.extent for band in bands])
+    return max(CLAIM_NANOSECONDS, min(_RUN * CLAIM_NANOSECONDS, total / _CLAIMS))
+
+
 def tiles_along(bands: Sequence[Band], nanoseconds: float, run: tuple[int, int], across: tuple[int, int]) -> Tiles:
     """Tiles that go so far along one band, and across another one, in multiples, as makes them worth a claim; each of
     two is the number of a band and a size. The other bands are taken one by one."""
@@ -229,7 +242,7 @@ def tiles_along(bands: Sequence[Band], nanoseconds: float, run: tuple[int, int],
         sizes[along], length = 0, max(extent, 1)
     else:
         sizes[along] = length
-    wanted = math.ceil(_CLAIM_NANOSECONDS / nanoseconds / length / multiple) * multiple
+    wanted = math.ceil(CLAIM_NANOSECONDS / nanoseconds / length / multiple) * multiple
     extent = bands[other].extent
     sizes[other] = 0 if extent.__class__ is int and extent <= wanted else wanted
     return Tiles(sizes)

@@ -6,15 +6,14 @@ side by side: the reductions stage by stage, then the results of which a row has
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from . import configure
 from .configure import Band, VectorPlan
 from .dispatch import DispatchGraph, KernelContext
 from .indexing import LaneScope
 from .kept_values import RowMemory
-from .loops import Buffer, KernelBuilder
+from .loops import KernelBuilder
 from .nest import loop_nest, vector_loop, whole
+from .next_row import NextRow, next_row
 from .row_domain import RowDomain
 from .stages import Row, Stage, StageLoops, group_stages
 from .stores import ResultStore
@@ -22,8 +21,8 @@ from .target import Target
 
 # Accumulators of a result, however dear a step is: each step waits for the one before.
 _LEAST_COPIES = 2
-# Bytes of a row up to which the processor looks ahead far enough by itself.
-_SHORT_ROW = 1024
+# A step of so many instructions takes as long as its line does from memory.
+_DEAR_STEP = 12.0
 
 
 class RowKernel:
@@ -85,32 +84,22 @@ class RowKernel:
 
     # -- code
 
-    def next_row(self) -> dict[Buffer, int]:
-        """Elements from what a row reads to the same of the row after it, where rows are gone through more than once
-        and fit the second-level cache: the last time over a row is when the next one is asked for."""
-        if len(self.stages) < 2 or not self.row_bands:
-            return {}
-        rows, inner = self.row_bands[-1].inner, self.stages[-1].bands[-1].inner
-        ahead = {}
-        for access in self.survey.accesses:
-            step = access.coefficients.get(rows, 0)
-            if access.store or access.coefficients.get(inner) != 1 or step.__class__ is not int:
-                continue
-            if _SHORT_ROW <= step * access.bytes <= self.target.l2_bytes // 4 and not access.buffer.writable:
-                ahead[access.buffer] = step
-        return ahead
+    def next_row(self) -> NextRow | None:
+        """The row to ask for; none where this one is gone through only once."""
+        is_once = len(self.stages) < 2 and not self.domain.spread
+        return None if is_once or not self.row_bands else next_row(self.survey, self.row_bands[-1], self.target)
 
-    def rows_at(
-        self, scopes: list[LaneScope], plan: VectorPlan | None, ahead: Mapping[Buffer, int] | None = None
-    ) -> None:
+    def rows_at(self, scopes: list[LaneScope], plan: VectorPlan | None, ahead: NextRow | None = None) -> None:
         """Everything for one row, or for some vectors of rows."""
         rows = [Row(self.context, scope, number) for number, scope in enumerate(scopes)]
+        # Lines are on their way while much is computed, or while results wait for memory.
+        in_stage = not self.domain.spread or self.stages[-1].cost >= _DEAR_STEP
         for number, stage in enumerate(self.stages):
             lane_by_lane = plan is not None and not stage.any_order
             stage_plan = VectorPlan(0, 1, 1) if lane_by_lane else plan
             copies = self.copies(stage, len(rows)) if stage.any_order else 1
-            last = number == len(self.stages) - 1
-            StageLoops(stage, rows, stage_plan, copies, self.memory, number, ahead if last else None).run()
+            asked = ahead if in_stage and number == len(self.stages) - 1 else None
+            StageLoops(stage, rows, stage_plan, copies, self.memory, number, asked).run()
             for row in rows:
                 row.provide_kept(self.memory, number)
         for row in rows:
@@ -118,7 +107,7 @@ class RowKernel:
         spread = [store for store in self.domain.stores if not self.domain.is_per_row(store)]
         if spread:
             for row in rows:
-                self._spread_results(row, spread, plan)
+                self._spread_results(row, spread, plan, None if in_stage else ahead)
 
     def copies(self, stage: Stage, rows: int) -> int:
         """Accumulators of each result: together with the rows' enough to hide the latency of the operation."""
@@ -131,7 +120,9 @@ class RowKernel:
                 indices = self.domain.indices(store)
                 store.store(row.scope, indices, row.evaluator().value_at(store.value, indices))
 
-    def _spread_results(self, row: Row, stores: list[ResultStore], plan: VectorPlan | None) -> None:
+    def _spread_results(
+        self, row: Row, stores: list[ResultStore], plan: VectorPlan | None, ahead: NextRow | None
+    ) -> None:
         """The results that run over a row."""
         bands = self.spread_bands
         ranges = [whole(band.extent) for band in bands]
@@ -142,6 +133,8 @@ class RowKernel:
                 values = [evaluator.value_at(store.value, self.domain.indices(store)) for store in stores]
                 for store, value in zip(stores, values, strict=True):
                     store.store(scope, self.domain.indices(store), value)
+            if ahead is not None and scopes[0].mask is None:
+                ahead.prefetch(scopes, bands[-1])
 
         if plan is None:
             loop_nest(row.scope, bands, ranges, lambda scope: points([scope]))

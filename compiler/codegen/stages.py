@@ -9,7 +9,7 @@ parallel dim each lane is a row of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from functools import partial
 
@@ -22,9 +22,9 @@ from .elements import unsupported
 from .evaluate import Evaluator, Indices
 from .indexing import Index, Lanes, LaneScope, Sym
 from .kept_values import KeptValue, RowMemory
-from .loops import Buffer, storage_bytes
 from .loops import Value as LoopValue
 from .nest import Range, part_scopes, vector_parts
+from .next_row import NextRow
 from .reducers import BodyReducer, Reducer, State, Step, reducers_of
 from .structured import StructuredOp
 
@@ -131,12 +131,12 @@ class StageLoops:
 
     def __init__(
         self, stage: Stage, rows: list[Row], plan: VectorPlan | None, unroll: int, memory: RowMemory, number: int,
-        ahead: Mapping[Buffer, int] | None = None,
+        ahead: NextRow | None = None,
     ):  # fmt: skip
-        """`ahead` says how far behind what is loaded here there is more that will be needed soon."""
+        """`ahead` is what to ask for meanwhile."""
         self.stage, self.rows, self.plan, self.unroll = stage, rows, plan, unroll
         self.memory, self.kept = memory, memory.of_stage(number)
-        self.ahead = ahead or {}
+        self.ahead = ahead
         self.builder = rows[0].scope.builder
         self.reducers = [
             (row, reduction, reducer)
@@ -290,23 +290,12 @@ class StageLoops:
                         for ns, os in zip(new, old, strict=True)
                     ]
                 following += _flat(new)
-            if part.valid is None:
-                self._ask_ahead()
+            if self.ahead is not None and part.valid is None:
+                self.ahead.prefetch([taken[0] for taken in steps], band)
             loop.yield_(*following)
         return self._joined(
             [_shaped(loop.results[k * width : (k + 1) * width], state) for k in range(len(accumulators))]
         )
-
-    def _ask_ahead(self) -> None:
-        """Asks for the lines that lie `ahead` of what this block loads."""
-        loads = [op for op in self.builder.current.ops if op.name == "load" and op.attrs[0] in self.ahead]
-        asked = set()
-        for op in loads:
-            (buffer, offset), base = op.attrs, op.operands[0]
-            line = (buffer, base, offset * storage_bytes(buffer.elem) // 64)
-            if line not in asked:
-                asked.add(line)
-                self.builder.prefetch(buffer, base, offset + self.ahead[buffer])
 
     def _valid_lanes(self, part, scopes: list[LaneScope]) -> LoopValue | None:
         """The lanes of the accumulators that a step may change, or None for all."""

@@ -22,6 +22,7 @@ class Access:
     """One load or store: element sum(coefficient * sym); `opaque` syms enter in some other way (a gather)."""
 
     buffer: Buffer
+    index: Index
     coefficients: dict[Sym, Dim]
     opaque: frozenset[Sym]
     store: bool
@@ -69,7 +70,7 @@ class SurveyScope(LaneScope):
                 coefficients[term] = coefficient
             else:
                 opaque |= self._syms_of(term)
-        self._survey.accesses.append(Access(buffer, coefficients, frozenset(opaque), store))
+        self._survey.accesses.append(Access(buffer, index, coefficients, frozenset(opaque), store))
 
     def compared(self, index: Index, size: int) -> None:
         if len(index.terms) != 1:

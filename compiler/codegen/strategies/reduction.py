@@ -54,10 +54,13 @@ class _ReductionKernel(RowKernel):
         plan = self.vector_plan(lanes)
         self.memory.fit(1, 1)
         stream_large_results(self.domain.stores, self.survey, self.target.streamed_bytes)
-        tiles = configure.tile_bands(self.row_bands, nanoseconds, [1] * len(self.row_bands))
+        ahead = self.next_row()
+        claim = configure.CLAIM_NANOSECONDS
+        if ahead is not None:
+            claim = configure.claim_of_a_run(self.row_bands, nanoseconds)
+        tiles = configure.tile_bands(self.row_bands, nanoseconds, [1] * len(self.row_bands), claim)
         ranges = tile_ranges(self.builder, self.row_bands, tiles)
         scope = LaneScope(self.builder, 1)
-        ahead = self.next_row()
         loop_nest(scope, self.row_bands, ranges, lambda inner: self.rows_at([inner], plan, ahead))
         return tiles.sizes
 
