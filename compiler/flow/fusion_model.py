@@ -41,6 +41,7 @@ from pyiree.compiler.flow.op_kinds import (
     kind_of,
     moves_only,
     runs_down_long_columns,
+    shows_windows,
 )
 from pyiree.compiler.ir.affine import AffineConstant, AffineDim
 from pyiree.compiler.ir.core import Operation, Value
@@ -64,6 +65,8 @@ MAX_BINDINGS = 36
 _BY_FEW = 2.0
 #: Dispatches over fewer elements take less time than starting them.
 FEW_ELEMENTS = 1 << 14
+#: Fewer elements are moved one by one in less time than that.
+_FEW_TO_MOVE = 1 << 11
 
 #: An index that is 0 because the dim has one element, and one that is no single dim of the domain.
 ZERO, OPAQUE = -1, None
@@ -219,7 +222,7 @@ class FusionGroup:
     def _turns_pieces_round(self, op: Operation) -> bool:
         """Whether parts of what is turned round would come from different places. Blocks are turned round where all of
         them is there; elsewhere elements would be read one by one, which is dear where there are many."""
-        if elements_of(op.results[0]) <= FEW_ELEMENTS:
+        if elements_of(op.results[0]) <= _FEW_TO_MOVE:
             return False
         if op.name in PIECES:
             return any(user in self.ops and not keeps_runs(user, 1) for user in _users(op))
@@ -238,8 +241,9 @@ class FusionGroup:
                 return True
             plain = all(OPAQUE not in read.indices for read in reads)
             moves = moves_only(op) and op.name not in ("tensor.extract_slice", "tensor.bitcast")
-            # Vectors are read as such, or in blocks that are turned round.
-            return plain and moves and keeps_runs(op, 2)
+            # Vectors are read as such, or in blocks that are turned round, but not again for every place of a window.
+            beside_windows = any(user in self.ops and _reads_windows(user) for user in _users(op))
+            return plain and moves and keeps_runs(op, 1 if beside_windows else 2)
         rows = self._rows_to_be(op, reads)
         total = sum([self._recomputed(read, op, rows) for read in reads])
         return total <= 1.5 or all(
@@ -560,6 +564,12 @@ def _is_turned_round(value: Value) -> bool:
         value = value.defining_op.operands[0]
     op = value.defining_op
     return op is not None and moves_only(op) and keeps_runs(op, 2) and not keeps_runs(op, 1)
+
+
+def _reads_windows(op: Operation) -> bool:
+    """Whether an op reads what windows see of a tensor."""
+    makers = [value.defining_op for value in op.operands]
+    return any(maker is not None and shows_windows(maker) for maker in makers)
 
 
 def _users(op: Operation) -> list[Operation]:

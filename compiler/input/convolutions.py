@@ -131,6 +131,14 @@ class _Image:
         """As (batch, places…, features)."""
         return _transposed(self.c, self.lazy, self.order)
 
+    def in_runs(self) -> _Image:
+        """As it lies, where rows or products are then read in runs; else turned, by an op that may be done before."""
+        shape = self.lazy.shaped.shape
+        innermost = next((d for d in reversed(range(len(shape))) if shape[d] != 1), self.order[-1])
+        if innermost not in self.order[1:-1]:
+            return self
+        return _Image(self.c, self.turned(), list(range(len(shape))))
+
 
 @dataclass(slots=True)
 class _Product:
@@ -211,20 +219,20 @@ def _by_phases(c: Converter, image: _Image, kernel: Lazy, axes: Sequence[Axis], 
     choices = [phases(axis) for axis in axes]
     edges = [[phase.axis.padding for phase in choice if phase.axis.window] or [(0, 0)] for choice in choices]
     low, high = ([max(pair[side] for pair in found) for found in edges] for side in (0, 1))
-    turned = image.padded(low, high, [1] * len(axes)).turned()
+    padded = image.padded(low, high, [1] * len(axes)).in_runs()
     taken, parts = c.tensor(kernel), []
     for chosen in itertools.product(*choices):
         shape = (*(phase.axis.window for phase in chosen), *kernel.shaped.shape[-2:])
         places = [phase.axis.places for phase in chosen]
         if 0 in shape:
-            batch = turned.shaped.shape[0] // product.batch_groups
+            batch = padded.lazy.shaped.shape[padded.order[0]] // product.batch_groups
             part = Shaped.of((batch, *places, kernel.shaped.shape[-1]), product.result.element)
             parts.append(c.tensor(Uniform(part, _zero_of(c, part))))
             continue
         starts, steps = [*(phase.tap for phase in chosen), 0, 0], [*(phase.step for phase in chosen), 1, 1]
         some = Tensor(Shaped.of(shape, kernel.shaped.element), extract_slice(c, taken, starts, shape, steps))
         moved = [phase.axis.padded(*edge) for phase, edge in zip(chosen, zip(low, high))]
-        parts.append(c.tensor(product.of(_seen(c, turned, moved, [axis.first for axis in moved]), some)))
+        parts.append(c.tensor(product.of(_seen(c, padded, moved, [axis.first for axis in moved]), some)))
     kind = product.result.element
     for d in reversed(range(len(axes))):
         period = choices[d][0].period
@@ -251,12 +259,12 @@ def _between(c: Converter, parts: Sequence[Value], dimension: int) -> Value:
 def _patches(c: Converter, image: _Image, axes: Sequence[Axis]) -> Lazy:
     """All that the window sees at each place of the output."""
     low, high = zip(*(axis.padding for axis in axes)) if axes else ((), ())
-    turned = image.padded(low, high, [axis.holes for axis in axes]).turned()
+    padded = image.padded(low, high, [axis.holes for axis in axes])
     axes = [axis.padded(*edge) for axis, edge in zip(axes, zip(low, high))]
     if all((axis.window, axis.stride, axis.first, axis.places) == (1, 1, 0, axis.size) for axis in axes):
-        ones = (1,) * len(axes)
+        ones, turned = (1,) * len(axes), padded.turned()
         return _reshaped(c, turned, (*turned.shaped.shape[:-1], *ones, turned.shaped.shape[-1]))
-    return _seen(c, turned, axes, [axis.first for axis in axes])
+    return _seen(c, padded.in_runs(), axes, [axis.first for axis in axes])
 
 
 def _patches_when_run(c: Converter, image: _Image, axes: Sequence[Axis], amounts: Lazy) -> Lazy:
@@ -265,7 +273,7 @@ def _patches_when_run(c: Converter, image: _Image, axes: Sequence[Axis], amounts
     emitter, number, asked = c.emitter, amounts.shaped.element, c.tensor(amounts)
     reach = [axis.behind - axis.first for axis in axes]
     holes = [axis.holes for axis in axes]
-    turned = image.padded(reach, reach, holes).turned()
+    padded = image.padded(reach, reach, holes).in_runs()
 
     def first(d: int) -> Value:
         place = (emitter.integer(d, index), emitter.integer(0, index))
@@ -273,15 +281,15 @@ def _patches_when_run(c: Converter, image: _Image, axes: Sequence[Axis], amounts
         start = emitter.binary("arith.subi", emitter.integer(reach[d], number.type), before)
         return c.clamped_index(start, number, reach[d] + dilated(axes[d].size, holes[d]))
 
-    return _seen(c, turned, axes, [functools.partial(first, d) for d in range(len(axes))])
+    return _seen(c, padded, axes, [functools.partial(first, d) for d in range(len(axes))])
 
 
-def _seen(c: Converter, image: Lazy, axes: Sequence[Axis], firsts: Sequence[int | Callable[[], Value]]) -> Lazy:
+def _seen(c: Converter, image: _Image, axes: Sequence[Axis], firsts: Sequence[int | Callable[[], Value]]) -> Lazy:
     """What windows see of an image that has all the places that they reach; `firsts` is where the first one begins."""
-    kind, emitter, count = image.shaped.element, c.emitter, len(axes)
-    batch, *_, features = image.shaped.shape
+    kind, emitter, count = image.lazy.shaped.element, c.emitter, len(axes)
+    batch, *_, features = (image.lazy.shaped.shape[d] for d in image.order)
     shaped = Shaped.of((batch, *(axis.places for axis in axes), *(axis.window for axis in axes), features), kind)
-    source = c.tensor(image)
+    source = c.tensor(image.lazy)
     rank = len(shaped.shape)
 
     def scaled(loop: int, factor: int) -> Value:
@@ -299,7 +307,8 @@ def _seen(c: Converter, image: Lazy, axes: Sequence[Axis], firsts: Sequence[int 
                 at = emitter.binary("arith.addi", begin, at)
             place.append(at)
         place.append(emitter.linalg_index(rank - 1))
-        return [emitter.emit("tensor.extract", (source, *place), (kind.type,)).results[0]]
+        lying = [place[image.order.index(d)] for d in range(len(place))]
+        return [emitter.emit("tensor.extract", (source, *lying), (kind.type,)).results[0]]
 
     outputs = [(emitter.empty(shaped.type), identity_map(rank))]
     generic = emitter.generic([], outputs, (PARALLEL,) * rank, read)

@@ -329,6 +329,32 @@ def test_a_factor_that_is_read_out_of_order_is_laid_out_before(run_passes, place
     assert run_passes(text, PASS).count("flow.dispatch.region") == count
 
 
+_WINDOWS = """
+    %we = tensor.empty() : tensor<4x28x9x16xf32>
+    %w = linalg.generic {indexing_maps = [affine_map<(a, b, c, d) -> (a, b, c, d)>],
+        iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%we : tensor<4x28x9x16xf32>) {
+    ^bb0(%out: f32):
+      %i0 = linalg.index 0 : index
+      %i1 = linalg.index 1 : index
+      %i2 = linalg.index 2 : index
+      %i3 = linalg.index 3 : index
+      %at = arith.addi %i1, %i2 : index
+      %v = tensor.extract %a[%i0, %at, %i3] : tensor<4x36x16xf32>
+      linalg.yield %v : f32
+    } -> tensor<4x28x9x16xf32>
+"""
+
+
+@pytest.mark.parametrize(("place", "source", "count"), [("b, a, c", "16x9x64", 1), ("a, c, b", "9x64x16", 2)])
+def test_a_factor_beside_windows_is_not_turned_round_at_each_of_their_places(run_passes, place, source, count):
+    """Where its last dim stays the last, vectors are read as they are."""
+    given = f"tensor<{source}xf32>"
+    body = _WINDOWS + _turned_in_three("%x", "%b", type=given, into="tensor<9x16x64xf32>", place=place)
+    body += _PRODUCT.format(left="%w", right="%x", result="%y", **_SIZES)
+    text = _function(body, "%y", "tensor<4x28x64xf32>", f"%a: tensor<4x36x16xf32>, %b: {given}")
+    assert run_passes(text, PASS).count("flow.dispatch.region") == count
+
+
 def _turned_in_three(result, source, *, type, into, place):
     kinds = ", ".join(['"parallel"'] * 3)
     maps = f"affine_map<(a, b, c) -> ({place})>, affine_map<(a, b, c) -> (a, b, c)>"

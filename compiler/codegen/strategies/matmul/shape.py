@@ -29,8 +29,11 @@ from ...stages import Reduction
 from ...structured import StructuredOp
 from ...survey import Access, survey
 
-# With fewer products in a run, the loops around it would show.
-_LEAST_PRODUCTS = 16
+# With fewer products in a run, the loops around it would show; they take as long as so many products.
+_LEAST_PRODUCTS = 12
+_PRODUCTS_OF_A_LOOP = 6
+# Products that lie further apart than a page each wait for its address.
+_PAGE_BYTES = 4096
 _WIDENINGS = frozenset({"arith.extf", "arith.extsi", "arith.extui"})
 # Body ops whose value depends on more than their operands.
 _POSITIONAL = frozenset({"linalg.index", "tensor.extract"})
@@ -157,23 +160,38 @@ def matmul_shape(kernel: RowKernel) -> MatmulShape | None:
     *outer_products, products = _product_bands(kernel, reduction, factors)
     if outer_products and products.extent < _LEAST_PRODUCTS:
         return None
-    rows = max(own[0], key=lambda k: (bands[k].extent, k), default=None)
+    rows = max(own[0], key=lambda k: (_enough_rows(kernel, bands[k], factors), k), default=None)
     outer = [k for k in range(len(bands)) if k not in (rows, columns)]
     return MatmulShape(reduction, reducer, rows, columns, outer, products, outer_products, *factors)
 
 
+def _enough_rows(kernel: RowKernel, band: Band, factors: Sequence[Factor]) -> int:
+    """The rows of a band as far as more are of use: where neither factor has to be packed, what one tile holds."""
+    columns = kernel.row_bands[-1]
+    if all(factor.is_plain for factor in factors) and factors[1].step(columns) == 1:
+        return min(band.extent, kernel.target.vector_registers // 2 - 2)
+    return band.extent
+
+
 def _product_bands(kernel: RowKernel, reduction: Reduction, factors: Sequence[Factor]) -> list[Band]:
     """The summed dims, which may be summed in any order, outermost in memory first so that neighbours run together;
-    the longest band is the last."""
+    the last is a long one whose products lie close to each other."""
+
+    accesses = [access for factor in factors for access in factor.accesses]
 
     def stride(sym: Sym) -> tuple[int, ...]:
-        steps = [access.coefficients.get(sym, 0) for factor in factors for access in factor.accesses]
+        steps = [access.coefficients.get(sym, 0) for access in accesses]
         return tuple([step if step.__class__ is int else 0 for step in steps])
 
     syms = sorted(reduction.reduced, key=stride, reverse=True)
     bands = bands_of(syms, kernel.survey, kernel.builder) or [Band((syms[-1],), 1)]
-    bands.sort(key=lambda band: band.extent)
-    return bands
+
+    def worth(band: Band) -> tuple[bool, float]:
+        steps = [step * access.bytes for access, step in zip(accesses, stride(band.inner), strict=True)]
+        pages = 2 if max(map(abs, steps), default=0) > _PAGE_BYTES else 1
+        return band.extent >= _LEAST_PRODUCTS, -pages * (1 + _PRODUCTS_OF_A_LOOP / band.extent)
+
+    return sorted(bands, key=worth)
 
 
 def _bands_of(bands: Sequence[Band], factor: Factor) -> set[int]:
