@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 
+from pyiree.compiler.input.windows import dilated
 from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 
@@ -35,11 +36,11 @@ class Axis:
     @property
     def padding(self) -> tuple[int, int]:
         """How many places that windows see are in front of the image and behind it."""
-        return max(0, -self.first), max(0, self.behind - ((self.size - 1) * self.holes + 1))
+        return max(0, -self.first), max(0, self.behind - dilated(self.size, self.holes))
 
     def padded(self, low: int, high: int) -> Axis:
         """The same places of an image with zeros for its holes, with `low` more in front of it and `high` behind it."""
-        size = (self.size - 1) * self.holes + 1 + low + high
+        size = dilated(self.size, self.holes) + low + high
         return Axis(size, self.places, self.window, self.stride, self.first + low, 1, self.dilation)
 
 

@@ -79,7 +79,9 @@ def _convolution(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
         kernel = Tensor(kernel.shaped, c.tensor(kernel))
     window = kernel.shaped.shape[:count]
     out_spatial = [result.shape[d] for d in numbers.output_spatial_dimensions]
-    if 0 in (*lhs.shaped.shape, *window):
+    # No places are not nothing: padding is multiplied as any other number.
+    seen = [lhs.shaped.shape[d] for d in (numbers.input_batch_dimension, numbers.input_feature_dimension)]
+    if 0 in (*seen, *window):
         return [Uniform(result, _zero_of(c, result))]
     low, _ = window_padding(op, count)
     strides, holes, dilations = (
@@ -92,7 +94,7 @@ def _convolution(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     work = 2 * math.prod((*result.shape, *kernel.shaped.shape[:-1]))
     if amounts:
         laid = product.of(_patches_when_run(c, image, axes, amounts[0]), kernel)
-    elif max(holes) > 1 and work >= _LEAST_WORK_OF_PHASES:
+    elif max(holes, default=1) > 1 and work >= _LEAST_WORK_OF_PHASES:
         laid = _by_phases(c, image, kernel, axes, product)
     else:
         laid = product.of(_patches(c, image, axes), kernel)
