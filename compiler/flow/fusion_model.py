@@ -16,11 +16,21 @@ still does in the end, or is too large, it goes back to where it needed the fewe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator
 
 from pyiree.compiler.dialects.fourier import is_transform
 from pyiree.compiler.dialects.iree_linalg_ext import ScanOp, ScatterOp, SortOp, TopkOp
 from pyiree.compiler.dialects.linalg_interface import LinalgOp
+from pyiree.compiler.flow.fused_indices import (
+    ZERO,
+    Index,
+    Indices,
+    collapsed,
+    expanded,
+    has_moved,
+    plain_dims,
+    view_reads,
+)
 from pyiree.compiler.flow.in_place import updates_itself
 from pyiree.compiler.flow.known_sizes import loop_size, sizes_of
 from pyiree.compiler.flow.op_kinds import (
@@ -68,9 +78,9 @@ FEW_ELEMENTS = 1 << 14
 #: Fewer elements are moved one by one in less time than that.
 _FEW_TO_MOVE = 1 << 11
 
-#: An index that is 0 because the dim has one element, and one that is no single dim of the domain.
-ZERO, OPAQUE = -1, None
-Indices = tuple[int | None, ...]
+#: Different indices at which a kernel computes a value, each with instructions of its own, and of all of its ops.
+MAX_PLACES = 32
+MAX_COPIES = 2 * MAX_OPS
 
 
 @dataclass(slots=True)
@@ -95,6 +105,7 @@ class FusionGroup:
         root = self._root
         self.ops: dict[Operation, None] = {}
         self.cost = 0.0
+        self.copies = 0
         self.clones: set[Operation] = set()
         self.extents: list[int | None] = []
         #: The same, with what is known of those that vary: equal ones are equal sizes.
@@ -134,11 +145,11 @@ class FusionGroup:
             self._add_whole(root)
             return
         indices = tuple([self._new_dim(size) for size in sizes_of(root.results[0])])
-        self.domain = _plain(indices)
+        self.domain = plain_dims(indices)
         if self.kind in (REDUCTION, CONTRACTION):
             self.rows = self.domain
         for result, at in _result_indices(root, indices):
-            self._note(result, Read(at, self.domain), root)
+            self._note(result, Read(at, self.domain))
         self._include(root)
 
     def _add_whole(self, root: Operation) -> None:
@@ -149,8 +160,8 @@ class FusionGroup:
             updates, positions = root.updates, root.indices
             at = tuple([self._new_dim(size) for size in sizes_of(updates)])
             batch = at[: len(positions.type.shape) - 1]  # type: ignore[attr-defined]
-            self._note(updates, Read(at, _plain(at), _BY_FEW), root)
-            self._note(positions, Read((*batch, OPAQUE), _plain(batch), _BY_FEW), root)
+            self._note(updates, Read(at, plain_dims(at), _BY_FEW))
+            self._note(positions, Read((*batch, ("scattered", root)), plain_dims(batch), _BY_FEW))
             # A producer that reads the original would keep the scatter from writing in its place.
             self._apart.add(root.original)
         elif isinstance(root, ScanOp | SortOp | TopkOp):
@@ -159,18 +170,18 @@ class FusionGroup:
             at = tuple([self._new_dim(size) for size in sizes_of(values[0])])
             rows = element_count([d for i, d in enumerate(shape) if i != root.dimension])
             for value in values:
-                self._note(value, Read(at, _plain(at), 1.0 if rows >= FEW_ROWS else _BY_FEW), root)
+                self._note(value, Read(at, plain_dims(at), 1.0 if rows >= FEW_ROWS else _BY_FEW))
 
         elif is_transform(root):
             # Each place is read once, for all frequencies.
             value = root.inputs[0]
             at = tuple([self._new_dim(size) for size in sizes_of(value)])
-            self._note(value, Read(at, _plain(at)), root)
+            self._note(value, Read(at, plain_dims(at)))
 
     def covers(self, indices: Indices, dims: frozenset[int]) -> bool:
         """Whether indices are these dims, each once."""
         plain = [i for i in indices if i != ZERO]
-        return OPAQUE not in plain and len(set(plain)) == len(plain) and set(plain) == dims
+        return not has_moved(plain) and len(set(plain)) == len(plain) and set(plain) == dims
 
     def result_place(self, value: Value) -> frozenset[int] | None:
         """The dims of the dispatch's domain if a value of the group is one more result, or None if it can't be."""
@@ -180,7 +191,7 @@ class FusionGroup:
         (indices,) = places
         if self.covers(indices, self.domain) or (self.rows is not None and self.covers(indices, self.rows)):
             return self.domain
-        plain = _plain(indices)
+        plain = plain_dims(indices)
         if self.rows is None:
             # The reduction says what the rows are.
             is_row = value.defining_op is not None and kind_of(value.defining_op) == REDUCTION
@@ -211,6 +222,8 @@ class FusionGroup:
             return False
         if op.results and self._turns_pieces_round(op):
             return False
+        if len(reads) > MAX_PLACES:
+            return False
         if not reads or kind in (None, WHOLE) or any(result in self._gathered for result in op.results):
             return False
         if any(value in self._apart for value in _tensor_inputs(op)):
@@ -239,7 +252,7 @@ class FusionGroup:
         if any(result in self._contracted for result in op.results):
             if op.name in RESHAPES:
                 return True
-            plain = all(OPAQUE not in read.indices for read in reads)
+            plain = not any(has_moved(read.indices) for read in reads)
             moves = moves_only(op) and op.name not in ("tensor.extract_slice", "tensor.bitcast")
             # Vectors are read as such, or in blocks that are turned round, but not again for every place of a window.
             beside_windows = any(user in self.ops and _reads_windows(user) for user in _users(op))
@@ -256,9 +269,9 @@ class FusionGroup:
 
     def _recomputed(self, read: Read, op: Operation, rows: frozenset[int] | None) -> float:
         """How often each element is computed if it is computed where it is read."""
-        if OPAQUE in read.indices:
+        if has_moved(read.indices):
             return self._points(read) / max(1, elements_of(op.results[0]))
-        used = _plain(read.indices)
+        used = plain_dims(read.indices)
         if not used:
             return read.repeats
 
@@ -277,7 +290,7 @@ class FusionGroup:
         if len(places) != 1:
             return None
         (indices,) = places
-        plain = _plain(indices)
+        plain = plain_dims(indices)
         if plain == self.domain or not self.covers(indices, plain) or not self._are_rows(plain, self.domain):
             return None
         return plain if _is_made_by(op, REDUCTION) else None
@@ -293,7 +306,7 @@ class FusionGroup:
         if len(places) != 1 or not isinstance(op, LinalgOp):
             return False
         (indices,) = places
-        plain = _plain(indices)
+        plain = plain_dims(indices)
         if not self.covers(indices, plain) or not all(_is_plain_output(op, n) for n in range(len(op.outputs))):
             return False
         reduced = [loop_size(op, d) for d, runs in enumerate(op.iterators()) if runs != "parallel"]
@@ -333,7 +346,7 @@ class FusionGroup:
                 self.domain = self.result_place(result) or self.domain
             self.stored.update(dict.fromkeys(used))
         if kind in (REDUCTION, CONTRACTION):
-            self.rows = _plain(self._reads_of(op)[0].indices)
+            self.rows = plain_dims(self._reads_of(op)[0].indices)
             self.kind = kind
         self._include(op)
 
@@ -347,7 +360,9 @@ class FusionGroup:
     @property
     def is_full(self) -> bool:
         """Whether it has as many ops as a kernel should have, and has not been cut yet."""
-        return not self._is_cut and (len(self.ops) >= MAX_OPS or self.cost >= MAX_COST)
+        if self._is_cut:
+            return False
+        return len(self.ops) >= MAX_OPS or self.cost >= MAX_COST or self.copies >= MAX_COPIES
 
     @property
     def is_to_be_cut(self) -> bool:
@@ -390,9 +405,9 @@ class FusionGroup:
         return (*self.sizes, self.rows)
 
     def reads_alike(self, other: FusionGroup, value: Value) -> bool:
-        """Whether another group of this form needs a value at the very points where this one does."""
-        places = self._places(value)
-        return bool(places) and places == other._places(value)
+        """Whether another group of this form needs a value, or parts of it, at the points where this one does."""
+        places = self._apart_from_moves(value)
+        return bool(places) and places == other._apart_from_moves(value)
 
     def has_room_for(self, other: FusionGroup) -> bool:
         """Whether the ops of another group are not too many for one kernel, nor the tensors."""
@@ -419,7 +434,7 @@ class FusionGroup:
         if len(orders) != 1:
             return False
         (order,) = orders
-        plain = _plain(order)
+        plain = plain_dims(order)
         if not self.covers(order, plain) or [self.extents[d] for d in order] != other.row_extents:  # type: ignore[index]
             return False
         if not self._tells_apart(plain, [size for d, size in enumerate(other.sizes) if d not in other.rows]):  # type: ignore[operator]
@@ -436,9 +451,13 @@ class FusionGroup:
         self._absorb_rows(other)
 
     def _absorb_rows(self, other: FusionGroup) -> None:
-        self.rows = _plain(next(indices for value in other.stored for indices in self._places(value)))
+        self.rows = plain_dims(next(indices for value in other.stored for indices in self._places(value)))
         self.kind = REDUCTION
         self._take_ops(other)
+
+    def _apart_from_moves(self, value: Value) -> set[tuple[int | None, ...]]:
+        """The dims at which a value is read; parts of it may be next to each other."""
+        return {tuple([None if isinstance(i, tuple) else i for i in indices]) for indices in self._places(value)}
 
     def _places(self, value: Value) -> set[Indices]:
         return {read.indices for read in self.reads.get(value, {}).values()}
@@ -462,16 +481,16 @@ class FusionGroup:
         own = {op for group in (self, other) for op in group.ops if op not in group.clones}
         self.ops.update(other.ops)
         self.cost += other.cost
+        self.copies += other.copies
         self.clones = (self.clones | other.clones) - own
         self.stored.update(other.stored)
         self.inputs = {v: None for v in (*self.inputs, *other.inputs) if v.defining_op not in self.ops}
 
     # Reads.
 
-    def _note(self, value: Value, read: Read, reader: Operation) -> None:
-        """Remembers a read; those at plain indices in the same loops are one."""
-        key = (read.indices, read.loops, reader if OPAQUE in read.indices else None)
-        known = self.reads.setdefault(value, {}).setdefault(key, read)
+    def _note(self, value: Value, read: Read) -> None:
+        """Remembers a read; those at the same indices in the same loops are one."""
+        known = self.reads.setdefault(value, {}).setdefault((read.indices, read.loops), read)
         known.spent = max(known.spent, read.spent)
         known.repeats = max(known.repeats, read.repeats)
 
@@ -479,6 +498,7 @@ class FusionGroup:
         rows = self._rows_to_be(op, self._reads_of(op)) if kind_of(op) in (ELEMENTWISE, VIEW) else self.rows
         self.ops[op] = None
         self.cost += cost_of(op)
+        self.copies += max(1, len(self._reads_of(op)))
         if kind_of(op) == REDUCTION:
             self._has_long_columns |= runs_down_long_columns(op)
         self._gathered.update(captured_tensors(op))
@@ -492,7 +512,7 @@ class FusionGroup:
                 for operand, indices, loops in self._operand_reads(op, result, read):
                     if isinstance(operand.type, TensorType):
                         spent = read.spent + cost if again else 0.0
-                        self._note(operand, Read(indices, loops, read.repeats, spent), op)
+                        self._note(operand, Read(indices, loops, read.repeats, spent))
         if kind_of(op) == CONTRACTION or any(result in self._contracted for result in op.results):
             self._contracted.update(_tensor_inputs(op))
 
@@ -503,20 +523,19 @@ class FusionGroup:
         if isinstance(op, LinalgOp):
             yield from self._linalg_reads(op, result, read)
         elif op.name == "tensor.expand_shape":
-            yield op.operands[0], _collapsed(op.groups, read.indices), read.loops  # type: ignore[attr-defined]
+            yield op.operands[0], collapsed(op.groups, read.indices, op.result.type.shape), read.loops  # type: ignore[attr-defined]
         elif op.name == "tensor.collapse_shape":
             source = op.operands[0]
-            at = _expanded(op.groups, read.indices, source.type.shape)  # type: ignore[attr-defined]
+            at = expanded(op.groups, read.indices, source.type.shape)  # type: ignore[attr-defined]
             yield source, at, read.loops
         else:
-            for value in op.operands:
-                if isinstance(value.type, TensorType):
-                    yield value, (OPAQUE,) * len(value.type.shape), read.loops
+            for value, at in view_reads(op, read.indices):
+                yield value, at, read.loops
 
     def _linalg_reads(self, op: LinalgOp, result: Value, read: Read) -> Iterator[tuple[Value, Indices, frozenset[int]]]:
         maps = op.maps()
         output = maps[len(op.inputs) + list(op.results).index(result)]
-        loops: list[int | None] = [OPAQUE] * len(op.iterators())
+        loops: list[Index] = [("loop", op, d) for d in range(len(op.iterators()))]
         for position, index in zip(output.dim_positions(), read.indices):
             if position is not None:
                 loops[position] = index
@@ -525,16 +544,16 @@ class FusionGroup:
         for d, kind in enumerate(op.iterators()):
             if kind != "parallel":
                 loops[d] = self._reduced_dim(loop_size(op, d), spare)
-                around |= _plain(loops)
+                around |= plain_dims(loops)
         if kind_of(op) == REDUCTION:
-            around = _plain(loops)
+            around = plain_dims(loops)
         for operand, map_ in zip(op.operands, maps):
-            at = []
+            at: list[Index] = []
             for expr in map_.results:
                 if isinstance(expr, AffineDim):
                     at.append(loops[expr.position])
                 else:
-                    at.append(ZERO if isinstance(expr, AffineConstant) else OPAQUE)
+                    at.append(ZERO if isinstance(expr, AffineConstant) else ("at", expr, *loops))
             yield operand, tuple(at), around
 
     def _reduced_dim(self, size: Hashable, spare: list[int]) -> int:
@@ -576,10 +595,6 @@ def _users(op: Operation) -> list[Operation]:
     return [user for result in op.results for user in result.users]
 
 
-def _plain(indices: Iterable[int | None]) -> frozenset[int]:
-    return frozenset([i for i in indices if i is not None and i >= 0])
-
-
 def _tensor_inputs(op: Operation) -> list[Value]:
     """The tensors that an op reads, without those that it only starts from."""
     values = op.inputs if isinstance(op, LinalgOp) else op.operands
@@ -600,7 +615,7 @@ def _result_indices(op: Operation, indices: Indices) -> Iterator[tuple[Value, In
     outputs = op.maps()[len(op.inputs) :]
     loops = dict(zip(outputs[0].dim_positions(), indices))
     for result, output in zip(op.results, outputs):
-        yield result, tuple([loops.get(d, OPAQUE) for d in output.dim_positions()])
+        yield result, tuple([loops.get(d, ("loop", op, d)) for d in output.dim_positions()])
 
 
 def _is_made_by(op: Operation, wanted: str) -> bool:
@@ -619,22 +634,3 @@ def _is_made_by(op: Operation, wanted: str) -> bool:
                 seen.add(producer)
                 pending.append(producer)
     return False
-
-
-def _collapsed(groups: Sequence[Sequence[int]], indices: Indices) -> Indices:
-    """Indices of the source of an expansion: a group of dims is one index if all but one of them are 0."""
-    at: list[int | None] = []
-    for group in groups:
-        plain = [indices[d] for d in group if indices[d] != ZERO]
-        at.append(ZERO if not plain else plain[0] if len(plain) == 1 else OPAQUE)
-    return tuple(at)
-
-
-def _expanded(groups: Sequence[Sequence[int]], indices: Indices, shape: Sequence[int | None]) -> Indices:
-    """Indices of the source of a collapse: the one dim of a group that is not 1 has the index of the group."""
-    at: list[int | None] = [ZERO] * len(shape)
-    for group, index in zip(groups, indices):
-        plain = [d for d in group if shape[d] != 1]
-        for d in plain:
-            at[d] = index if len(plain) == 1 else OPAQUE
-    return tuple(at)

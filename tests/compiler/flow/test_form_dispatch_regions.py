@@ -414,3 +414,31 @@ def test_what_is_turned_round_is_padded_before(run_passes, place, into, count):
     body += _turned("%y", "%x", type=padded, into=turned, map=place)
     text = _function(body, "%y", turned, f"%a: {source}")
     assert run_passes(text, PASS).count("flow.dispatch.region") == count
+
+
+def _halved(levels):
+    """Each level adds the elements at even and at odd places of the one before."""
+    lines, size = [], 8 << levels
+    value = "%a"
+    for level in range(levels):
+        half = size // 2
+        lines.append(f"""
+    %e{level} = tensor.extract_slice {value}[0] [{half}] [2] : tensor<{size}xf32> to tensor<{half}xf32>
+    %o{level} = tensor.extract_slice {value}[1] [{half}] [2] : tensor<{size}xf32> to tensor<{half}xf32>
+    %t{level} = tensor.empty() : tensor<{half}xf32>
+    %s{level} = linalg.generic {{indexing_maps = [#one, #one, #one], iterator_types = ["parallel"]}}
+        ins(%e{level}, %o{level} : tensor<{half}xf32>, tensor<{half}xf32>) outs(%t{level} : tensor<{half}xf32>) {{
+    ^bb0(%l: f32, %r: f32, %out: f32):
+      %made = arith.addf %l, %r : f32
+      linalg.yield %made : f32
+    }} -> tensor<{half}xf32>""")
+        value, size = f"%s{level}", half
+    types = f"tensor<{size}xf32>"
+    return _function("".join(lines), value, types, arguments=f"%a: tensor<{8 << levels}xf32>")
+
+
+@pytest.mark.parametrize(("levels", "parts"), [(3, [3]), (5, [5]), (8, [2, 6])])
+def test_places_that_a_kernel_computes_on_their_own_are_counted(run_passes, levels, parts):
+    # Every level has two copies of the one before in the kernel of the last.
+    regions = _regions(run_passes(_halved(levels), PASS))
+    assert [len(ops) for ops, _ in regions] == parts
