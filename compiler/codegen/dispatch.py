@@ -8,6 +8,7 @@ construction: buffers, scalars and shapes as loop IR.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -20,7 +21,7 @@ from . import indexing
 from .complex_values import Element, constant, emit_complex_op, part_element
 from .elements import constant_number, element_name, emit_element_op, unsupported
 from .indexing import Dim
-from .loops import Buffer, KernelBuilder, vector
+from .loops import Buffer, KernelBuilder, storage_bytes, vector
 from .loops import Value as LoopValue
 
 LOAD = "iree_tensor_ext.dispatch.tensor.load"
@@ -141,6 +142,15 @@ class KernelContext:
         return self._buffers[value]
 
     # -- scalars
+
+    def bytes_of(self, buffer: Buffer) -> float:
+        """The size of a binding; what is known only at run time is taken for large."""
+        for value, binding in self.graph.bindings.items():
+            if binding.ordinal == buffer.number:
+                shape = self.shape(value)
+                known = all(size.__class__ is int for size in shape)
+                return math.prod(shape) * storage_bytes(buffer.elem) if known else math.inf
+        return 0.0
 
     def dim(self, value: Value) -> Dim:
         """An index value: an int where it is known."""

@@ -11,9 +11,9 @@ from .configure import Band, VectorPlan
 from .dispatch import DispatchGraph, KernelContext
 from .indexing import LaneScope
 from .kept_values import RowMemory
+from .lines_ahead import LinesAhead, further_along, next_row
 from .loops import KernelBuilder
 from .nest import loop_nest, vector_loop, whole
-from .next_row import NextRow, next_row
 from .row_domain import RowDomain
 from .stages import Row, Stage, StageLoops, group_stages
 from .stores import ResultStore
@@ -84,12 +84,13 @@ class RowKernel:
 
     # -- code
 
-    def next_row(self) -> NextRow | None:
-        """The row to ask for; none where this one is gone through only once."""
-        is_once = len(self.stages) < 2 and not self.domain.spread
-        return None if is_once or not self.row_bands else next_row(self.survey, self.row_bands[-1], self.target)
+    def lines_ahead(self) -> LinesAhead | None:
+        """What to ask for in the last loop over a row: more of it where it is gone through once, else the next one."""
+        if len(self.stages) < 2 and not self.domain.spread:
+            return further_along(self.survey, self.stages[0].bands[-1], self.context, self.target)
+        return next_row(self.survey, self.row_bands[-1], self.target) if self.row_bands else None
 
-    def rows_at(self, scopes: list[LaneScope], plan: VectorPlan | None, ahead: NextRow | None = None) -> None:
+    def rows_at(self, scopes: list[LaneScope], plan: VectorPlan | None, ahead: LinesAhead | None = None) -> None:
         """Everything for one row, or for some vectors of rows."""
         rows = [Row(self.context, scope, number) for number, scope in enumerate(scopes)]
         # Lines are on their way while much is computed, or while results wait for memory.
@@ -121,7 +122,7 @@ class RowKernel:
                 store.store(row.scope, indices, row.evaluator().value_at(store.value, indices))
 
     def _spread_results(
-        self, row: Row, stores: list[ResultStore], plan: VectorPlan | None, ahead: NextRow | None
+        self, row: Row, stores: list[ResultStore], plan: VectorPlan | None, ahead: LinesAhead | None
     ) -> None:
         """The results that run over a row."""
         bands = self.spread_bands
@@ -134,7 +135,7 @@ class RowKernel:
                 for store, value in zip(stores, values, strict=True):
                     store.store(scope, self.domain.indices(store), value)
             if ahead is not None and scopes[0].mask is None:
-                ahead.prefetch(scopes, bands[-1])
+                ahead.prefetch(scopes, bands[-1].inner)
 
         if plan is None:
             loop_nest(row.scope, bands, ranges, lambda scope: points([scope]))

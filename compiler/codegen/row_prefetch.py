@@ -9,7 +9,6 @@ memory anew. Where a later row lies is known as soon as its number is loaded.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 from .configure import Band
@@ -100,17 +99,8 @@ def rows_ahead(
             and is_row
             and not access.opaque.isdisjoint(outer.syms)
             and along.size * access.bytes >= 2 * _LINE
-            and _bytes_of(context, access.buffer) > target.l2_bytes
+            and context.bytes_of(access.buffer) > target.l2_bytes
         )
 
     buffers = frozenset([access.buffer for access in found.accesses if is_picked(access)])
     return RowsAhead(context, buffers, picking, row, visit) if buffers else None
-
-
-def _bytes_of(context: KernelContext, buffer: Buffer) -> float:
-    """The size of a binding; what is known only at run time is taken for large."""
-    for value, binding in context.graph.bindings.items():
-        if binding.ordinal == buffer.number:
-            shape = context.shape(value)
-            return math.prod(shape) * storage_bytes(buffer.elem) if all(n.__class__ is int for n in shape) else math.inf
-    return 0.0

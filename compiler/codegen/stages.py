@@ -22,9 +22,9 @@ from .elements import unsupported
 from .evaluate import Evaluator, Indices
 from .indexing import Index, Lanes, LaneScope, Sym
 from .kept_values import KeptValue, RowMemory
+from .lines_ahead import LinesAhead
 from .loops import Value as LoopValue
 from .nest import Range, part_scopes, vector_parts
-from .next_row import NextRow
 from .reducers import BodyReducer, Reducer, State, Step, reducers_of
 from .structured import StructuredOp
 
@@ -131,7 +131,7 @@ class StageLoops:
 
     def __init__(
         self, stage: Stage, rows: list[Row], plan: VectorPlan | None, unroll: int, memory: RowMemory, number: int,
-        ahead: NextRow | None = None,
+        ahead: LinesAhead | None = None,
     ):  # fmt: skip
         """`ahead` is what to ask for meanwhile."""
         self.stage, self.rows, self.plan, self.unroll = stage, rows, plan, unroll
@@ -291,7 +291,7 @@ class StageLoops:
                     ]
                 following += _flat(new)
             if self.ahead is not None and part.valid is None:
-                self.ahead.prefetch([taken[0] for taken in steps], band)
+                self.ahead.prefetch([taken[0] for taken in steps], band.inner)
             loop.yield_(*following)
         return self._joined(
             [_shaped(loop.results[k * width : (k + 1) * width], state) for k in range(len(accumulators))]

@@ -15,6 +15,7 @@ from ..dispatch import DispatchGraph, KernelContext
 from ..evaluate import Evaluator
 from ..indexing import Lanes, LaneScope
 from ..kept_values import ValueUses
+from ..lines_ahead import further_along
 from ..loops import KernelBuilder, storage_bytes
 from ..nest import loop_nest, split_range, tile_ranges, vector_loop
 from ..placement import Placement
@@ -89,10 +90,17 @@ def build(graph: DispatchGraph, target: Target) -> Plan:
     picking = (bands[outer[-1]], ranges[outer[-1]]) if outer else None
     ahead = rows_ahead(context, found, picking, row, target, evaluate) if picking else None
 
+    further = further_along(found, bands[plan.band], context, target) if plan.repeat == 1 else None
+
+    def points(scopes: list[LaneScope]) -> None:
+        body(scopes)
+        if further is not None and scopes[0].mask is None:
+            further.prefetch(scopes, bands[plan.band].inner)
+
     def along_row(inner: LaneScope) -> None:
         if ahead is not None:
             ahead.prefetch(inner)
-        vector_loop(inner, *row, plan, body)
+        vector_loop(inner, *row, plan, points)
 
     loop_nest(scope, [bands[k] for k in outer], [ranges[k] for k in outer], along_row)
     return Plan(builder.finish(), count_factors(context, [b.extent for b in bands], tiles.sizes))

@@ -54,7 +54,7 @@ class _ReductionKernel(RowKernel):
         plan = self.vector_plan(lanes)
         self.memory.fit(1, 1)
         stream_large_results(self.domain.stores, self.survey, self.target.streamed_bytes)
-        ahead = self.next_row()
+        ahead = self.lines_ahead()
         claim = configure.CLAIM_NANOSECONDS
         if ahead is not None:
             claim = configure.claim_of_a_run(self.row_bands, nanoseconds)

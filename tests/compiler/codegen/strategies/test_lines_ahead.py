@@ -1,4 +1,5 @@
-"""The row after this one is asked for in the last loop over this one that leaves memory time to answer."""
+"""What is asked for before its turn: the row after this one, in the last loop over this one that leaves memory time to
+answer, and what lies further along where there is one loop."""
 
 import pytest
 
@@ -50,6 +51,24 @@ def test_while_much_is_computed(texts, build_kernel):
     reduction, results = loops_of(texts, build_kernel, (64, 1000), EXPONENTIAL)
     assert "prefetch %in0" in reduction
     assert "prefetch" not in results
+
+
+def doubled(texts, shape):
+    type = texts.tensor(shape, "f32")
+    body = f"%e = tensor.empty() : {type}\n" + texts.generic(
+        "%out0", [("%in0", type)], [("%e", type)], [FULL, FULL], ["parallel"] * 2,
+        "%r = arith.addf %a0, %a0 : f32", "%r",
+    )  # fmt: skip
+    return texts.dispatch([type], [type], body)
+
+
+def test_further_along(texts, build_kernel):
+    """2 KiB from where operands are read that no cache holds."""
+    for text in (doubled(texts, (4096, 4096)), sums(texts, (4096, 4096), SQUARE, False)):
+        loops = build_kernel(text, "x86-64-v4").kernel.text("kernel")
+        place = loops.partition("load %in0[")[2].partition("]")[0]
+        assert f"prefetch %in0[{place} + 512]" in loops
+    assert "prefetch" not in build_kernel(doubled(texts, (64, 64)), "x86-64-v4").kernel.text("kernel")
 
 
 @pytest.mark.parametrize(
