@@ -73,6 +73,8 @@ PIECES = frozenset({"tensor.pad", "tensor.concat", "tensor.insert_slice"})
 MAX_BINDINGS = 36
 #: What only a few workgroups do counts for more: if it is dear, many should do it before.
 _BY_FEW = 2.0
+#: Elements that do not lie side by side take as many instructions as vectors do.
+_COLLECTED = 8.0
 #: Dispatches over fewer elements take less time than starting them.
 FEW_ELEMENTS = 1 << 14
 #: Fewer elements are moved one by one in less time than that.
@@ -259,10 +261,13 @@ class FusionGroup:
             return plain and moves and keeps_runs(op, 1 if beside_windows else 2)
         rows = self._rows_to_be(op, reads)
         total = sum([self._recomputed(read, op, rows) for read in reads])
-        return total <= 1.5 or all(
-            read.spent + cost_of(op) <= CHEAP or self._points(read) * (read.spent + cost_of(op)) <= SMALL
-            for read in reads
-        )
+        if total <= 1.5 or all(read.spent + cost_of(op) <= CHEAP for read in reads):
+            return True
+        return sum([self._repeated(read, read.spent + cost_of(op)) for read in reads]) <= SMALL
+
+    def _repeated(self, read: Read, cost: float) -> float:
+        """The instructions that a read repeats; moved elements are collected one by one."""
+        return self._points(read) * cost * (_COLLECTED if has_moved(read.indices) else 1.0)
 
     def _points(self, read: Read) -> float:
         return read.repeats * element_count([self.extents[d] for d in read.loops])
