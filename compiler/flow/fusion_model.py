@@ -69,6 +69,8 @@ MAX_COST = 4000.0
 MAX_COST_TOGETHER = 200.0
 #: Ops of whose results parts come from different places.
 PIECES = frozenset({"tensor.pad", "tensor.concat", "tensor.insert_slice"})
+#: Fewer elements side by side are read slowly where rows are made of many such runs.
+_SHORT_RUN = 64
 #: Tensors that a dispatch reads and writes; executables take a few more.
 MAX_BINDINGS = 36
 #: What only a few workgroups do counts for more: if it is dear, many should do it before.
@@ -301,7 +303,12 @@ class FusionGroup:
         return plain if _is_made_by(op, REDUCTION) else None
 
     def _are_rows(self, rows: frozenset[int], domain: frozenset[int]) -> bool:
-        """Whether there are enough rows for the work, or little work."""
+        """Whether there are enough rows for the work, or little work, and a row is no heap of short runs."""
+        order = sorted(domain)
+        inside = next((order[i + 1 :] for i in reversed(range(len(order))) if order[i] in rows), order)
+        run = element_count([self.extents[d] for d in inside])
+        if inside and run < _SHORT_RUN and len(inside) < len(domain - rows):
+            return False
         inner = element_count([self.extents[d] for d in domain - rows])
         side_by_side = bool(rows) and max(rows) == max(domain)
         return keeps_workgroups_busy([self.extents[d] for d in sorted(rows)], inner, side_by_side=side_by_side)

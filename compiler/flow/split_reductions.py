@@ -8,6 +8,10 @@ After:  %1 = tensor.expand_shape %0 … to tensor<64x16384xf32>
 A product of few rows with a factor whose columns lie side by side is done in blocks of that factor's rows: each block
 is one run of memory, and few columns could not be shared out otherwise.
 
+A reduction along runs shorter than a few vectors, and along other dims farther out, first combines what lies on top
+of each other, for all places of the runs beside each other: [16, 1024, 8, 8] reduced along the second and the last
+dim becomes [16, 8, 8] and then [16, 8].
+
 How many blocks there are follows from the shapes alone, so that any number of workers gives the same bits. Blocks are
 in order, so the first of equal elements still wins (argmax). What is left when no number of blocks fits is reduced on
 its own and is what the last reduction starts from.
@@ -49,6 +53,9 @@ _LEAST_PRODUCTS = 32
 #: More columns are shared out in parts that are wide enough.
 _MOST_COLUMNS, _MOST_COLUMNS_OF_ROWS = 1 << 13, 1 << 11
 _MOST_ROWS = 16
+#: Places of a run that are too few to be reduced as they come, and runs on top of each other that pay for waiting.
+_SHORT_RUN = 64
+_LEAST_ON_TOP = 16
 
 
 @register_pass("iree-dispatch-creation-split-reduction-ops", on=("util.func", "util.initializer"))
@@ -65,8 +72,11 @@ def split_reductions(func: Operation, context: PassContext) -> None:
         loop = _longest_reduced(op)
         if wanted is None and kind == REDUCTION and _needs_blocks(op):
             wanted = max(2, min(MAX_BLOCKS, element_count(ranges) // BLOCK, ranges[loop]))
-        if wanted is not None:
-            _Split(op, loop, fitting_count(ranges[loop], wanted)).run()
+        run = _short_run(op) if kind == REDUCTION and isinstance(op, GenericOp) else []
+        if run:
+            _Split(op, run).run()
+        elif wanted is not None:
+            _Split(op, [loop], fitting_count(ranges[loop], wanted)).run()
 
 
 def block_count(extent: int, points: int) -> int:
@@ -97,6 +107,19 @@ def _needs_blocks(op: LinalgOp) -> bool:
     side_by_side = bool(rows and largest.results) and largest.dim_positions()[-1] == rows[-1]
     inner = element_count([ranges[d] for d in reduced])
     return not keeps_workgroups_busy([ranges[d] for d in rows], inner, side_by_side=side_by_side)
+
+
+def _short_run(op: GenericOp) -> list[int]:
+    """The innermost reduced loops, if others are farther out than a kept one and these are short."""
+    ranges, reduced = op.loop_ranges(), _reduced_loops(op)
+    order = max(op.maps()[: len(op.inputs)], key=lambda map_: len(map_.results)).dim_positions()
+    kept = [place for place, loop in enumerate(order) if loop not in reduced]
+    if None in order or len(set(order)) < len(ranges) or not kept or any(op.walk_type(IndexOp)):
+        return []
+    run = [loop for loop in order[kept[-1] + 1 :] if ranges[loop] > 1]
+    on_top = element_count([ranges[loop] for loop in order[: kept[-1]] if loop in reduced])
+    is_short = element_count([ranges[loop] for loop in run]) < _SHORT_RUN
+    return run if is_short and on_top >= _LEAST_ON_TOP else []
 
 
 def _blocks_of_products(op: LinalgOp) -> int | None:
@@ -162,11 +185,12 @@ def _is_constant(value: Value) -> bool:
 
 
 class _Split:
-    """One reduction that is split along one of its loops, into so many blocks."""
+    """One reduction that is split along one of its loops, into so many blocks; or along some, each round a block."""
 
-    def __init__(self, op: LinalgOp, loop: int, blocks: int) -> None:
+    def __init__(self, op: LinalgOp, loops: list[int], blocks: int | None = None) -> None:
         self.op = op
-        self.loop = loop
+        self.loops = loops
+        self.loop = loops[0]
         self.blocks = blocks
         self.builder = Builder.before(op, op.location)
 
@@ -175,18 +199,21 @@ class _Split:
         if not isinstance(old, GenericOp):
             self.op = builder.insert(generalize(old))
         ranges = self.op.loop_ranges()
-        extent, blocks = ranges[self.loop], self.blocks
-        size = extent // blocks
         scalars = [fill_scalar(builder, value) for value in self.op.outputs]
         combiner = combiner_of(self.op)
         if combiner is None or None in scalars or not self._runs_plainly():
             if self.op is not old:
                 self.op.erase()
             return
-        partials = self._partials(blocks, size, scalars)  # type: ignore[arg-type]
         starts = list(self.op.outputs)
-        if blocks * size < extent:
-            starts = self._rest(blocks * size, extent)
+        if self.blocks is None:
+            partials = self._rounds(ranges, scalars)  # type: ignore[arg-type]
+        else:
+            extent = ranges[self.loop]
+            size = extent // self.blocks
+            partials = self._partials(self.blocks, size, scalars)  # type: ignore[arg-type]
+            if self.blocks * size < extent:
+                starts = self._rest(self.blocks * size, extent)
         results = self._combined(combiner, partials, starts)
         old.replace_all_uses_with(results)
         old.erase()
@@ -195,7 +222,7 @@ class _Split:
 
     def _runs_plainly(self) -> bool:
         """Whether the loop is a dim of its own wherever it is used, and nothing is read at computed places."""
-        uses = [e for map_ in self.op.maps() for e in map_.results if self.loop in e.used_dims()]
+        uses = [e for map_ in self.op.maps() for e in map_.results if e.used_dims() & set(self.loops)]
         return all(isinstance(e, AffineDim) for e in uses) and all(
             inner.name != "tensor.extract" for inner in self.op.body_block.ops
         )
@@ -224,6 +251,20 @@ class _Split:
             maps.append(AffineMap(map_.num_dims + 1, 0, [AffineDim(0), *map(_shifted, map_.results)]))
         kinds = [IteratorTypeAttr(PARALLEL_LOOP), *op.iterator_types]
         return self._copy(inputs, outputs, maps, kinds, size)
+
+    def _rounds(self, ranges: list[int], scalars: list[Value]) -> list[Value]:
+        """The results of each round of the loops, beside each other."""
+        op, builder = self.op, self.builder
+        extents = [ranges[loop] for loop in self.loops]
+        outputs = [filled(builder, s, [*v.type.shape, *extents]) for s, v in zip(scalars, op.outputs)]
+        maps, count = list(op.maps()), len(op.inputs)
+        beside = [AffineDim(loop) for loop in self.loops]
+        maps[count:] = [AffineMap(m.num_dims, 0, [*m.results, *beside]) for m in maps[count:]]
+        kinds = [
+            IteratorTypeAttr(PARALLEL_LOOP) if loop in self.loops else kind
+            for loop, kind in enumerate(op.iterator_types)
+        ]
+        return self._copy(list(op.inputs), outputs, maps, kinds, None)
 
     def _rest(self, start: int, extent: int) -> list[Value]:
         """The results for what is left behind the blocks."""
@@ -284,13 +325,15 @@ class _Split:
             builder.insert(inner.clone(mapping))
         builder.insert(YieldOp([mapping[v] for v in op.body_block.terminator.operands]))
         kept = [d for d, kind in enumerate(op.iterators()) if kind == PARALLEL_LOOP]
-        rank = len(kept) + 1
+        again = len(self.loops)
+        rank = len(kept) + again
         loops = range(len(op.iterators()))
-        replaced: list[AffineExpr] = [AffineDim(1 + kept.index(d) if d in kept else 0) for d in loops]
+        replaced: list[AffineExpr] = [AffineDim(again + kept.index(d) if d in kept else 0) for d in loops]
         outputs = [[e.substitute(replaced) for e in map_.results] for map_ in op.maps()[len(op.inputs) :]]
-        maps = [AffineMap(rank, 0, [AffineDim(0), *exprs]) for exprs in outputs]
-        maps += [AffineMap(rank, 0, exprs) for exprs in outputs]
-        kinds = [IteratorTypeAttr(REDUCTION_LOOP), *[IteratorTypeAttr(PARALLEL_LOOP)] * len(kept)]
+        reduced = [AffineDim(d) for d in range(again)]
+        beside = [exprs + reduced if self.blocks is None else reduced + exprs for exprs in outputs]
+        maps = [AffineMap(rank, 0, exprs) for exprs in (*beside, *outputs)]
+        kinds = [*[IteratorTypeAttr(REDUCTION_LOOP)] * again, *[IteratorTypeAttr(PARALLEL_LOOP)] * len(kept)]
         made = GenericOp(
             partials, starts, ArrayAttr(maps), ArrayAttr(kinds), body=body, result_types=[v.type for v in starts],
             location=op.location,

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 PASS = "iree-dispatch-creation-form-dispatch-regions"
@@ -442,3 +443,13 @@ def test_places_that_a_kernel_computes_on_their_own_are_counted(run_passes, leve
     # Every level has two copies of the one before in the kernel of the last.
     regions = _regions(run_passes(_halved(levels), PASS))
     assert [len(ops) for ops, _ in regions] == parts
+
+
+@pytest.mark.parametrize(("run", "parts"), [(8, 2), (128, 1)])
+def test_rows_of_short_runs_are_read_once_for_all_of_them(traced, flow_text, dispatches, run, parts):
+    """Whether a mean and what it is taken from are one dispatch, where rows lie between each other."""
+
+    def centred(x):
+        return x - x.max((1, 3), keepdims=True)
+
+    assert len(dispatches(flow_text(traced(centred, np.zeros((16, 12, 8, run), np.float32))))) == parts

@@ -149,3 +149,48 @@ def test_numbers_of_products(name, traced, run_program, flow_text, dispatches):
         wanted = function(jnp.asarray(x, jnp.float64), jnp.asarray(y, jnp.float64))
     (found,) = run_program(source, x, y)
     np.testing.assert_allclose(found, wanted, rtol=1e-2 if name == "narrow numbers" else 3e-6)
+
+
+RUNS = """
+util.func private @f(%a: tensor<4x{on_top}x6x{run}xf32>) -> tensor<4x6xf32> {{
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x6xf32>
+  %i = linalg.fill ins(%z : f32) outs(%e : tensor<4x6xf32>) -> tensor<4x6xf32>
+  %0 = linalg.generic {{
+      indexing_maps = [affine_map<(n, t, g, c) -> (n, t, g, c)>, affine_map<(n, t, g, c) -> (n, g)>],
+      iterator_types = ["parallel", "reduction", "parallel", "reduction"]
+    }} ins(%a : tensor<4x{on_top}x6x{run}xf32>) outs(%i : tensor<4x6xf32>) {{
+  ^bb0(%x: f32, %acc: f32):
+    %s = arith.addf %acc, %x : f32
+    linalg.yield %s : f32
+  }} -> tensor<4x6xf32>
+  util.return %0 : tensor<4x6xf32>
+}}
+"""
+
+
+def test_short_runs_on_top_of_each_other_first(run_passes, in_order):
+    text = run_passes(RUNS.format(on_top=100, run=8), PASS)
+    in_order(
+        text,
+        'iterator_types = ["parallel", "reduction", "parallel", "parallel"]} ins(%arg0 : tensor<4x100x6x8xf32>)',
+        "-> tensor<4x6x8xf32>",
+        'iterator_types = ["reduction", "parallel", "parallel"]}',
+        "-> tensor<4x6xf32>",
+    )
+
+
+@pytest.mark.parametrize(("on_top", "run"), [(100, 64), (8, 8), (100, 1)])
+def test_runs_that_are_long_or_few(run_passes, on_top, run):
+    assert run_passes(RUNS.format(on_top=on_top, run=run), PASS).count("linalg.generic") == 1
+
+
+@pytest.mark.parametrize("reduce", [jnp.sum, jnp.max, jnp.prod, jnp.mean])
+def test_numbers_of_short_runs(traced, run_program, reduce):
+    x = np.random.default_rng(5).standard_normal((3, 40, 5, 3, 4)).astype(np.float32)
+
+    def reduced(x):
+        return reduce(x, axis=(1, 3, 4)), reduce(x, axis=(1, 4))
+
+    for mine, other in zip(run_program(traced(reduced, x), x), jax.jit(reduced)(x), strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-5, atol=1e-5)
