@@ -99,6 +99,8 @@ class Converter:
         self.reader = reader
         self.functions = functions
         self.imports = imports
+        #: What concatenations were made of: their dimension and parts, for those who read one part at a time.
+        self.parts: dict[Value, tuple[int, list[Lazy]]] = {}
         self.has_sizes = False  # whether shapes may hold sizes that are known when the program runs
         self.generators = 0  # `stablehlo.rng` ops so far, each of which has a key of its own
         self._scope: dict[Any, Lazy] = {}

@@ -6,7 +6,7 @@ A gather is a generic without inputs of its own that reads elements by `tensor.e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyiree.compiler.input.converter import Converter, converts
@@ -97,7 +97,8 @@ def _sum(c: Converter, parts: list[Value]) -> Value:
 class StartIndices:
     """The start indices of a gather or scatter, inside a generic whose loops include those of the batch.
 
-    One index each is read in place as an input of the generic; vectors of indices are read element by element.
+    Indices that have a tensor of their own, as where vectors of them have just been put together, are inputs of the
+    generic; other vectors of indices are read element by element.
     """
 
     def __init__(self, c: Converter, indices: Lazy, vector_dim: int, batch_loops: Sequence[int], rank: int) -> None:
@@ -107,11 +108,17 @@ class StartIndices:
         self._loops = list(batch_loops)
         self._vector_dim = vector_dim
         implicit = vector_dim == len(shape)
-        self._single = implicit or shape[vector_dim] == 1
         self.inputs: list = []
-        if self._single:
-            single = indices if implicit else drop_dimension(c, indices, vector_dim)
-            self.inputs, self._read = c.read_operands([single], rank, self._loops)
+        self._read: Callable[[list[Value]], list[Value]] | None = None
+        if implicit:
+            self.inputs, self._read = c.read_operands([indices], rank, self._loops)
+            return
+        dimension, parts = c.parts.get(indices.value, (None, [])) if isinstance(indices, Tensor) else (None, [])
+        if shape[vector_dim] == 1:
+            dimension, parts = vector_dim, [indices]
+        if dimension == vector_dim and all(part.shaped.shape[vector_dim] == 1 for part in parts):
+            single = [drop_dimension(c, part, vector_dim) for part in parts]
+            self.inputs, self._read = c.read_operands(single, rank, self._loops)
         else:
             self._tensor = c.tensor(indices)
 
@@ -121,8 +128,8 @@ class StartIndices:
 
     def component(self, number: int, arguments: list[Value]) -> Value:
         """Entry `number` of the index vector of the current batch."""
-        if self._single:
-            return self._read(arguments)[0]
+        if self._read is not None:
+            return self._read(arguments)[number]
         emitter = self._c.emitter
         place = []
         for d in range(len(self._dims) + 1):

@@ -410,7 +410,9 @@ def _concatenate(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
         parts = [c.elements_of(operand) for operand in operands]
         if None not in parts:
             return [Elements(result, [element for part in parts for element in part])]  # type: ignore[union-attr]
-    return [Tensor(result, concatenate(c, [c.tensor(o) for o in operands], dimension, result.type))]
+    joined = concatenate(c, [c.tensor(o) for o in operands], dimension, result.type)
+    c.parts[joined] = dimension, list(operands)
+    return [Tensor(result, joined)]
 
 
 def concatenate(c: Converter, values: Sequence[Value], dimension: int, type: TensorType) -> Value:

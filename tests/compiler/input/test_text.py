@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from pyiree.compiler.dialects.linalg import GenericOp
 from pyiree.compiler.errors import UnsupportedError
 from pyiree.compiler.input.pipeline import import_program
 from pyiree.compiler.ir.verifier import verify
@@ -171,3 +172,27 @@ def test_unsupported_ops_are_listed_with_their_lines():
     assert message.startswith("unsupported op stablehlo.custom_call @unknown_")
     assert f"stablehlo.custom_call @unknown_sine at {__file__}:{line + 1}" in message
     assert f"stablehlo.custom_call @unknown_cosine at {__file__}:{line + 2}" in message
+
+
+def test_index_vectors_that_were_put_together_are_read_in_parts(import_jax):
+    def function(x, i, j):
+        return x[i, j], x.at[i, j].add(1.0)
+
+    places = jax.ShapeDtypeStruct((7,), jnp.int32)
+    module = import_jax(function, (jax.ShapeDtypeStruct((5, 4), jnp.float32), places, places))
+    gather = next(op for op in module.walk() if op.name == "tensor.extract").parent_of_type(GenericOp)
+    # What both columns of the indices are computed as, each an input of its own.
+    assert [str(value.type) for value in gather.inputs] == ["tensor<7xi32>"] * 2
+    assert all(use.owner is not gather for op in module.walk() if op.name == "tensor.concat" for use in op.result.uses)
+
+
+def test_index_vectors_of_other_origin_are_read_element_by_element(import_jax):
+    def function(x, places):
+        return x[places[:, 0], places[:, 1]], jax.lax.gather(
+            x, places, jax.lax.GatherDimensionNumbers((), (0, 1), (0, 1)), (1, 1)
+        )
+
+    arguments = (jax.ShapeDtypeStruct((5, 4), jnp.float32), jax.ShapeDtypeStruct((7, 2), jnp.int32))
+    counts = [len(op.operands) for op in import_jax(function, arguments).walk() if op.name == "tensor.extract"]
+    # The first reads one element of x; the second reads two elements of an index vector, and then one of x.
+    assert sorted(counts) == [3, 3, 3, 3]
