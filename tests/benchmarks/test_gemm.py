@@ -31,7 +31,8 @@ def test_all_multiply_the_same(gemm, form):
     np.testing.assert_allclose(results[0], results[2], rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("loads", [False, True])
 @pytest.mark.parametrize("dtype", ["f32", "f64", "i8"])
-def test_peak(gemm, dtype):
+def test_peak(gemm, dtype, loads):
     processor = min(os.sched_getaffinity(0))
-    assert gemm.peak(dtype, [processor])() > 0
+    assert gemm.peak(dtype, [processor], loads)() > 0
