@@ -48,9 +48,14 @@ _COLUMNS_TO_PACK_ROWS = 96
 _STEPS_TO_PACK_COLUMNS = 36
 _STEPS_TO_PACK_ROWS = 12
 _STEPS_TO_PACK_TRANSPOSED_ROWS = 32
-# Steps of products are written out side by side where the registers hold the panels of two steps and the broadcasts.
-_VECTORS_OF_STEPS = 3
+# Steps of products are written out side by side where the sums and a panel leave so many registers for broadcasts;
+# tiles leave them where there are many.
+_REGISTERS_OF_STEPS = 4
 _MANY_REGISTERS = 32
+# Vectors that a register tile may be wide. A step loads one broadcast for each row and a vector of the panel for each
+# column of vectors; a packed one costs more, since it is asked for and comes from the second-level cache.
+_WIDTHS = (2, 3, 4)
+_LOADS_OF_PACKED_VECTOR = 3
 # Units of products after which a tile asks for what is needed later.
 UNITS_OF_A_ROUND = 16
 UNITS_OF_A_STEP = 4
@@ -109,7 +114,6 @@ def choose_sizes(kernel: RowKernel, shape: MatmulShape, lanes: int) -> TileSizes
     columns, products = bands[shape.columns].extent, shape.products.extent
     element = storage_bytes(shape.reducer.state_elem)
     vectors = math.ceil(columns / lanes)
-    width = min(2, vectors)
     in_result = result_for_sums(kernel, shape) is not None
     in_loop = epilogue_cost(kernel, shape) > _INLINE_OPS
     block_columns = min(columns, _BLOCK_VECTORS * lanes)
@@ -120,6 +124,7 @@ def choose_sizes(kernel: RowKernel, shape: MatmulShape, lanes: int) -> TileSizes
         elements = elements_of(kernel, shape, lanes)
     if columns >= _COLUMNS_TO_PACK_ROWS and _rows_lie_in_runs(kernel, shape):
         packs_rows = packs_rows or packs_columns
+    width = min(vectors, _width(kernel, shape, rows, vectors, packs_columns, packs_rows))
     height = _height(kernel, shape, rows, width, packs_columns, packs_rows)
     unit_bytes = storage_bytes(elements.elem)
     packed_rows = height
@@ -170,7 +175,8 @@ def choose_sizes(kernel: RowKernel, shape: MatmulShape, lanes: int) -> TileSizes
     tile_rows = min(tile_rows, rows)
     prefetches = not packs_rows and _prefetches_rows(kernel, shape, tile_vectors, depth)
     keeps_sums = in_loop or depth < products or bool(shape.outer_products)
-    steps = UNITS_OF_A_STEP if (height + _VECTORS_OF_STEPS) * width <= kernel.target.vector_registers else 1
+    left = kernel.target.vector_registers - (height + 1) * width
+    steps = UNITS_OF_A_STEP if left >= _REGISTERS_OF_STEPS else 1
     return TileSizes(
         height=height,
         width=width,
@@ -256,14 +262,42 @@ def _transposed_rows_collide(kernel: RowKernel, shape: MatmulShape) -> bool:
     return shape.products.extent > _lines_at_hand(step * bytes_, l1, l1 // _PAGE_BYTES)
 
 
+def _width(
+    kernel: RowKernel, shape: MatmulShape, rows: int, vectors: int, packs_columns: bool, packs_rows: bool
+) -> int:
+    """Vectors of a register tile: of the widths that divide the columns, the one that loads least for each
+    multiply-add, as load ports are what a core has least of where two threads share it. Rows that a narrow tile holds
+    all at once stay together, since the columns' factor may come from far away; where transposed rows are packed, the
+    right number of columns in a block counts for more; and no more is written out than for a narrow tile. Of few
+    registers a wide tile would take every one."""
+    narrow, *wider = _WIDTHS
+    if kernel.target.vector_registers < _MANY_REGISTERS:
+        return narrow
+    heights = {narrow: _height(kernel, shape, rows, narrow, packs_columns, packs_rows)}
+    if rows <= heights[narrow] or (packs_columns and packs_rows and shape.rows_are_transposed(kernel)):
+        return narrow
+    for width in wider:
+        if vectors % width == 0:
+            heights[width] = _height(kernel, shape, rows, width, packs_columns, packs_rows)
+    panel = _LOADS_OF_PACKED_VECTOR if packs_columns else 1
+
+    def written_out(width: int) -> int:
+        return (heights[width] + (0 if packs_rows else rows % heights[width])) * width
+
+    def loads(width: int) -> float:
+        return math.ceil(rows / heights[width]) * panel + rows / width
+
+    return min([width for width in heights if written_out(width) <= written_out(narrow)], key=loads)
+
+
 def _height(kernel: RowKernel, shape: MatmulShape, rows: int, width: int, packs_columns: bool, packs_rows: bool) -> int:
     """Rows of a register tile: accumulators, the panel's vectors and one broadcast fit the registers, and the last tile
     is as full as may be. Rows that are read in place must not be more than fit the sets of the first-level cache that
     they fall into."""
     registers = kernel.target.vector_registers
     most = (registers - width - 1) // width
-    if packs_columns and registers - most * width < _VECTORS_OF_STEPS * width and registers >= _MANY_REGISTERS:
-        most = registers // width - _VECTORS_OF_STEPS
+    if packs_columns and registers >= _MANY_REGISTERS:
+        most = (registers - width - _REGISTERS_OF_STEPS) // width
     if rows <= most:
         return rows
     if packs_rows and shape.rows_are_transposed(kernel) and most > _ROWS_OF_WHOLE_LINES:
@@ -274,6 +308,9 @@ def _height(kernel: RowKernel, shape: MatmulShape, rows: int, width: int, packs_
         most = min(
             most, _lines_at_hand((step or 0) * bytes_, kernel.target.l1_bytes, kernel.target.l1_bytes // _PAGE_BYTES)
         )
+    if width > _WIDTHS[0] and not packs_rows:
+        # Each strip loads its panels anew.
+        return math.ceil(rows / math.ceil(rows / most))
     least = max(1, most * 3 // 4)
     return min(range(most, least - 1, -1), key=lambda h: math.ceil(rows / h) * (h + 0.5))
 

@@ -1,18 +1,20 @@
-"""Which dims of a contraction are the rows of a matrix product, and over which of them its innermost loop runs."""
+"""Which dims of a contraction are the rows of a matrix product, over which of them its innermost loop runs, and how
+large its register tiles are."""
 
 import pytest
 from pyiree.compiler.codegen import target as targets
 from pyiree.compiler.codegen.dispatch import DispatchGraph
 from pyiree.compiler.codegen.row_kernel import RowKernel
 from pyiree.compiler.codegen.strategies.matmul.shape import matmul_shape
+from pyiree.compiler.codegen.strategies.matmul.tile_sizes import choose_sizes
 from pyiree.compiler.ir.parser import parse
 
 
 @pytest.fixture
-def shape_of(texts):
-    """A function (letters of both factors and the result, sizes) → (extent of the rows, extents of the products)."""
+def kernel_of(texts):
+    """A function (letters of both factors and the result, sizes, target) → the kernel of that contraction in f32."""
 
-    def run(letters, sizes):
+    def run(letters, sizes, target="x86-64-v4"):
         left, rest = letters.split(",")
         right, out = rest.split("->")
         loops = out + "".join([c for c in left if c not in out])
@@ -28,7 +30,17 @@ def shape_of(texts):
         )  # fmt: skip
         module = parse(texts.dispatch(types[:2], [types[2]], body))
         func = next(op for op in module.walk() if op.name == "func.func")
-        kernel = RowKernel(DispatchGraph(func), targets.named("x86-64-v4"))
+        return RowKernel(DispatchGraph(func), targets.named(target))
+
+    return run
+
+
+@pytest.fixture
+def shape_of(kernel_of):
+    """A function (letters of both factors and the result, sizes) → (extent of the rows, extents of the products)."""
+
+    def run(letters, sizes):
+        kernel = kernel_of(letters, sizes)
         shape = matmul_shape(kernel)
         return shape.row_count(kernel), [band.extent for band in (*shape.outer_products, shape.products)]
 
@@ -60,3 +72,60 @@ def test_products_lie_close_to_each_other(shape_of, sizes, products):
     rows, found = shape_of("nhwi,hnwo->io", sizes)
     assert rows == sizes["i"]
     assert (found[-1], sorted(found)) == (products[-1], sorted(products))
+
+
+@pytest.fixture
+def tile_of(kernel_of):
+    """A function (letters, (rows, products, columns), target) → (rows, vectors of columns) of a register tile."""
+
+    def run(letters, extents, target="x86-64-v4"):
+        kernel = kernel_of(letters, dict(zip("ikj", extents, strict=True)), target)
+        shape = matmul_shape(kernel)
+        lanes = kernel.target.lanes(32)
+        sizes = choose_sizes(kernel, shape, lanes)
+        vectors = sizes.height * sizes.width + sizes.width + 1
+        assert vectors <= kernel.target.vector_registers
+        return sizes.height, sizes.width
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("letters", "extents", "tile"),
+    [
+        # Read in place: a panel's vector is one load, so that tiles are wide.
+        ("ik,kj->ij", (256, 256, 256), (6, 4)),
+        ("ik,kj->ij", (128, 128, 64), (6, 4)),
+        ("ki,kj->ij", (128, 128, 128), (6, 4)),
+        # As few rows in the last strip as there must be.
+        ("ik,kj->ij", (64, 64, 48), (8, 3)),
+        # No whole number of wide panels.
+        ("ik,kj->ij", (128, 128, 160), (13, 2)),
+        ("ik,kj->ij", (128, 128, 16), (26, 1)),
+        # Packed: a panel's vector is asked for and comes from further away.
+        ("ik,kj->ij", (768, 768, 768), (8, 3)),
+        ("ik,jk->ij", (768, 768, 768), (8, 3)),
+        ("ik,kj->ij", (1024, 1024, 1024), (13, 2)),
+        # Blocks of the right number of columns, where transposed rows are packed.
+        ("ki,kj->ij", (768, 768, 768), (12, 2)),
+        # The columns' factor is gone through once.
+        ("ik,kj->ij", (12, 256, 256), (12, 2)),
+        # Narrow tiles are all alike, wide ones would leave a rest.
+        ("ik,kj->ij", (28, 64, 64), (14, 2)),
+    ],
+)
+def test_tiles_load_little_for_each_multiply_add(tile_of, letters, extents, tile):
+    assert tile_of(letters, extents) == tile
+
+
+@pytest.mark.parametrize(
+    ("target", "extents", "tile"),
+    [
+        ("x86-64-v3", (96, 96, 96), (6, 2)),
+        ("x86-64-v3", (96, 96, 64), (6, 2)),
+        ("x86-64-v3", (768, 768, 768), (6, 2)),
+        ("generic", (96, 96, 64), (6, 4)),
+    ],
+)
+def test_tiles_fit_the_registers_of_the_target(tile_of, target, extents, tile):
+    assert tile_of("ik,kj->ij", extents, target) == tile
