@@ -73,7 +73,7 @@ def build(graph: DispatchGraph, target: Target) -> Plan:
         return Plan(builder.finish(), [1])
     plan, bands = _vector_plan(bands, found, lanes, target, builder)
     rows = transposed_band(bands, found, plan.band)
-    if rows is not None:
+    if rows is not None and _has_whole_tiles(bands[rows], bands[plan.band], min(plan.lanes, _MAX_TILE)):
         if min(plan.lanes, _MAX_TILE) * min([storage_bytes(store.buffer.elem) for store in stores]) >= _LINE:
             stream_large_results(stores, found, 4 * target.l2_bytes)
         return _tiled(context, bands, plan, rows, found, body)
@@ -149,6 +149,10 @@ def _tiled(context: KernelContext, bands: list[Band], plan: VectorPlan, rows: in
     return Plan(builder.finish(), count_factors(context, [b.extent for b in bands], tiles.sizes))
 
 
+def _has_whole_tiles(rows: Band, columns: Band, size: int) -> bool:
+    return all(band.extent.__class__ is not int or band.extent >= size for band in (rows, columns))
+
+
 def _writes_whole_lines(found: Survey, rows: Band) -> bool:
     """Whether all results go past the caches, in rows that begin like the first one at a line."""
     steps = [(a.coefficients.get(rows.inner, 0), a) for a in found.accesses if a.store]
@@ -156,7 +160,7 @@ def _writes_whole_lines(found: Survey, rows: Band) -> bool:
 
 
 def _vector_plan(bands, found: Survey, lanes: int, target: Target, builder: KernelBuilder):
-    number = configure.pick_vector_band(bands, found, lanes)
+    number = configure.across_pieces(bands, found, lanes, configure.pick_vector_band(bands, found, lanes))
     scalar_tail = not configure.masked_tail_is_cheap(target, found)
     repeat = configure.narrow_repeat(bands, found, lanes, number)
     if repeat:
