@@ -29,8 +29,6 @@ _LOOP_OPS_TO_UNROLL = 12.0
 # Loops are cut into pieces while all copies of the body together take at most so many instructions.
 _CUT_COST = 1200.0
 _SHORT_VECTORS = 4
-# Vectors along a band that make up for storing their elements one by one.
-_LONG_VECTORS = 4
 # What an extent that is known only at run time is taken for.
 _USUAL_EXTENT = 64
 
@@ -106,7 +104,7 @@ def access_cost(access: Access, sym: Sym, lanes: int) -> float:
     if access.store:
         # Vectors can be loaded along another dim and turned round, but not stored so.
         return 1.5 * lanes
-    return 2.0 * abs(step) if abs(step) <= 4 else 1.0 * lanes
+    return 2.0 * abs(step) if abs(step) <= 8 else 1.0 * lanes
 
 
 def utilisation(extent: Dim, lanes: int) -> float:
@@ -150,25 +148,6 @@ def cut_bands(bands: Sequence[Band], survey: Survey, plan: VectorPlan) -> list[B
             bands[number] = Band(band.syms, band.extent, cuts)
             copies *= len(cuts) + 1
     return bands
-
-
-def across_pieces(bands: Sequence[Band], survey: Survey, lanes: int, vector_band: int) -> int:
-    """The band to run vectors along: the one around a band of a few pieces, where it is long.
-
-    The lanes of a short band of pieces would compute what all pieces are and choose. Along the band around it, every
-    piece is computed in full vectors, and stored element by element.
-    """
-    inner = bands[vector_band]
-    pieces = len(survey.cuts.get(inner.inner, ())) + 1
-    if vector_band == 0 or len(inner.syms) != 1 or pieces == 1:
-        return vector_band
-    if inner.extent.__class__ is not int or inner.extent >= lanes:
-        return vector_band
-    outer = bands[vector_band - 1].extent
-    if outer.__class__ is int and outer < _LONG_VECTORS * lanes:
-        return vector_band
-    is_small = pieces * (max(survey.cost, 1.0) + len(survey.accesses)) <= _CUT_COST
-    return vector_band - 1 if is_small else vector_band
 
 
 def unroll_for(cost: float, most: int = 4) -> int:

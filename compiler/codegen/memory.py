@@ -11,7 +11,7 @@ from .indexing import Index, LaneScope, Resolved
 from .loops import Buffer, Value, vector
 
 # A pattern of lanes is fetched with wide loads and shuffles while it spans at most this many vectors.
-_MAX_WIDE_LOADS = 4
+_MAX_WIDE_LOADS = 8
 
 
 def load_at(scope: LaneScope, buffer: Buffer, index: Index, mask: Value | None) -> Value:

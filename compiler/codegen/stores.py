@@ -17,6 +17,7 @@ from .complex_values import Complex, Element, is_complex
 from .dispatch import DispatchGraph, KernelContext, kept_dims, mixed_sizes
 from .elements import element_name
 from .indexing import Dim, Index, LaneScope
+from .loops import Value as LoopValue
 from .loops import storage_bytes
 from .memory import load_at, load_pair_at, store_at, store_pair_at
 from .survey import Survey
@@ -67,6 +68,15 @@ class ResultStore:
             if value.type.elem != self.buffer.elem:
                 value = self.context.builder.op("arith.extui", (value,), value.type.with_elem(self.buffer.elem))
             store_at(scope, self.buffer, address, value)
+
+    def store_run(self, scope: LaneScope, indices: tuple[Index, ...], vectors: Sequence[LoopValue]) -> None:
+        """Stores whole vectors one after the other, from where the first lane of `indices` is."""
+        where = scope.resolve(self.address(indices))
+        for number, value in enumerate(vectors):
+            if value.type.elem != self.buffer.elem:
+                value = self.context.builder.op("arith.extui", (value,), value.type.with_elem(self.buffer.elem))
+            place = where.offset + where.pattern[0] + number * value.lanes
+            self.context.builder.store(value, self.buffer, where.base, place)
 
     def load(self, scope: LaneScope, indices: tuple[Index, ...]) -> Element:
         """What was stored at an index, or lay there before."""

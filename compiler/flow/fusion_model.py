@@ -21,6 +21,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from pyiree.compiler.dialects.fourier import is_transform
 from pyiree.compiler.dialects.iree_linalg_ext import ScanOp, ScatterOp, SortOp, TopkOp
 from pyiree.compiler.dialects.linalg_interface import LinalgOp
+from pyiree.compiler.dialects.tensor_slices import ConcatOp
 from pyiree.compiler.flow.fused_indices import (
     ZERO,
     Index,
@@ -69,6 +70,8 @@ MAX_COST = 4000.0
 MAX_COST_TOGETHER = 200.0
 #: Ops of whose results parts come from different places.
 PIECES = frozenset({"tensor.pad", "tensor.concat", "tensor.insert_slice"})
+#: Columns that a kernel turns round in registers.
+_FEW_COLUMNS = 12
 #: Fewer elements side by side are read slowly where rows are made of many such runs.
 _SHORT_RUN = 64
 #: Tensors that a dispatch reads and writes; executables take a few more.
@@ -239,7 +242,7 @@ class FusionGroup:
     def _turns_pieces_round(self, op: Operation) -> bool:
         """Whether parts of what is turned round would come from different places. Blocks are turned round where all of
         them is there; elsewhere elements would be read one by one, which is dear where there are many."""
-        if elements_of(op.results[0]) <= _FEW_TO_MOVE:
+        if elements_of(op.results[0]) <= _FEW_TO_MOVE or _makes_columns(op):
             return False
         if op.name in PIECES:
             return any(user in self.ops and not keeps_runs(user, 1) for user in _users(op))
@@ -587,6 +590,14 @@ def is_worth_copying(op: Operation) -> bool:
     outputs = getattr(op, "outputs", ())
     read = sum([elements_of(v) for v in op.operands if isinstance(v.type, TensorType) and v not in outputs])
     return read <= elements_of(op.results[0]) // 4 or (op.name in VIEWS and cost_of(op) == 0.0)
+
+
+def _makes_columns(op: Operation) -> bool:
+    """Whether the pieces are so few and thin that a kernel computes all of them for a vector of rows."""
+    if not isinstance(op, ConcatOp):
+        return False
+    extent = op.results[0].type.shape[op.properties["dim"].value]  # type: ignore[attr-defined]
+    return extent is not None and extent <= _FEW_COLUMNS
 
 
 def _is_turned_round(value: Value) -> bool:

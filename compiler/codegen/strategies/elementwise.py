@@ -17,6 +17,7 @@ from ..indexing import Lanes, LaneScope
 from ..kept_values import ValueUses
 from ..lines_ahead import further_along
 from ..loops import KernelBuilder, storage_bytes
+from ..narrow_rows import narrow_columns, row_band, store_rows
 from ..nest import loop_nest, split_range, tile_ranges, vector_loop
 from ..placement import Placement
 from ..plan import Plan, count_factors
@@ -80,20 +81,28 @@ def build(graph: DispatchGraph, target: Target) -> Plan:
     stream_large_results(stores, found, target.streamed_bytes)
     if all(store.buffer.streamed for store in stores):
         bands, plan = configure.in_order_of_loads(bands, found, plan)
-    bands = configure.cut_bands(bands, found, plan)
+    narrow = narrow_columns(bands, found, plan)
+    if narrow is None:
+        bands = configure.cut_bands(bands, found, plan)
     multiples = [1] * len(bands)
     multiples[plan.band] = plan.lanes * max(plan.unroll, plan.repeat)
+    if narrow is not None:
+        multiples[narrow] = bands[narrow].extent
     tiles = configure.tile_bands(bands, configure.point_nanoseconds(found, lanes), multiples)
     ranges = tile_ranges(builder, bands, tiles)
-    outer = [k for k in range(len(bands)) if k != plan.band]
+    outer = [k for k in range(len(bands)) if k not in (plan.band, narrow)]
     row = bands[plan.band], ranges[plan.band]
     picking = (bands[outer[-1]], ranges[outer[-1]]) if outer else None
-    ahead = rows_ahead(context, found, picking, row, target, evaluate) if picking else None
+    ahead = rows_ahead(context, found, picking, row, target, evaluate) if picking and narrow is None else None
 
-    further = further_along(found, bands[plan.band], context, target) if plan.repeat == 1 else None
+    is_plain = plan.repeat == 1 and narrow is None
+    further = further_along(found, bands[plan.band], context, target) if is_plain else None
 
     def points(scopes: list[LaneScope]) -> None:
-        body(scopes)
+        if narrow is not None:
+            store_rows(scopes, bands[narrow], stores, placement, evaluate)
+        else:
+            body(scopes)
         if further is not None and scopes[0].mask is None:
             further.prefetch(scopes, bands[plan.band].inner)
 
@@ -160,7 +169,7 @@ def _writes_whole_lines(found: Survey, rows: Band) -> bool:
 
 
 def _vector_plan(bands, found: Survey, lanes: int, target: Target, builder: KernelBuilder):
-    number = configure.across_pieces(bands, found, lanes, configure.pick_vector_band(bands, found, lanes))
+    number = row_band(bands, found, lanes, configure.pick_vector_band(bands, found, lanes))
     scalar_tail = not configure.masked_tail_is_cheap(target, found)
     repeat = configure.narrow_repeat(bands, found, lanes, number)
     if repeat:
