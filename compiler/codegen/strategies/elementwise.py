@@ -6,6 +6,7 @@ vectorised along the dim where memory is contiguous; several results share it.
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 from .. import configure
@@ -29,6 +30,9 @@ from ..transposition import TransposeTile, transposed_band
 
 # Larger tiles (of bytes) would not fit the registers.
 _MAX_TILE = 16
+# Smaller ones turn too few elements for their instructions; what is at the edges is collected element by element.
+_MIN_TILE = 4
+_HALF_TILE = 0.8
 # Tiles side by side along the rows of an operand, which are read as runs; the lines of a result are written whole.
 # Where they go past the caches, no line of a result waits for its other parts: a page is read before other rows are.
 _RUN = 4
@@ -74,16 +78,20 @@ def build(graph: DispatchGraph, target: Target) -> Plan:
         return Plan(builder.finish(), [1])
     plan, bands = _vector_plan(bands, found, lanes, target, builder)
     rows = transposed_band(bands, found, plan.band)
-    if rows is not None and _has_whole_tiles(bands[rows], bands[plan.band], min(plan.lanes, _MAX_TILE)):
-        if min(plan.lanes, _MAX_TILE) * min([storage_bytes(store.buffer.elem) for store in stores]) >= _LINE:
+    size = _tile_size(bands[rows], bands[plan.band], plan.lanes) if rows is not None else 0
+    if rows is not None and size:
+        if size * min([storage_bytes(store.buffer.elem) for store in stores]) >= _LINE:
             stream_large_results(stores, found, 4 * target.l2_bytes)
-        return _tiled(context, bands, plan, rows, found, body)
+        return _tiled(context, bands, plan, (rows, size), found, body)
     stream_large_results(stores, found, target.streamed_bytes)
     if all(store.buffer.streamed for store in stores):
         bands, plan = configure.in_order_of_loads(bands, found, plan)
     narrow = narrow_columns(bands, found, plan)
     if narrow is None:
         bands = configure.cut_bands(bands, found, plan)
+    else:
+        # The columns are vectors enough.
+        plan = VectorPlan(plan.band, plan.lanes, 1, scalar_tail=plan.scalar_tail)
     multiples = [1] * len(bands)
     multiples[plan.band] = plan.lanes * max(plan.unroll, plan.repeat)
     if narrow is not None:
@@ -115,11 +123,13 @@ def build(graph: DispatchGraph, target: Target) -> Plan:
     return Plan(builder.finish(), count_factors(context, [b.extent for b in bands], tiles.sizes))
 
 
-def _tiled(context: KernelContext, bands: list[Band], plan: VectorPlan, rows: int, found: Survey, body) -> Plan:
+def _tiled(
+    context: KernelContext, bands: list[Band], plan: VectorPlan, across: tuple[int, int], found: Survey, body
+) -> Plan:
     """Square register tiles, in which operands that are contiguous along another band are transposed; the edges are
     done row by row."""
     builder = context.builder
-    size = min(plan.lanes, _MAX_TILE)
+    rows, size = across
     plan = VectorPlan(plan.band, size, 1, scalar_tail=plan.scalar_tail)
     nanoseconds = 4 * configure.point_nanoseconds(found, size)
     if _writes_whole_lines(found, bands[rows]):
@@ -158,8 +168,17 @@ def _tiled(context: KernelContext, bands: list[Band], plan: VectorPlan, rows: in
     return Plan(builder.finish(), count_factors(context, [b.extent for b in bands], tiles.sizes))
 
 
-def _has_whole_tiles(rows: Band, columns: Band, size: int) -> bool:
-    return all(band.extent.__class__ is not int or band.extent >= size for band in (rows, columns))
+def _tile_size(rows: Band, columns: Band, lanes: int) -> int:
+    """The side of the tiles that leave few elements at the edges; 0 where none fits."""
+    extents = [band.extent for band in (rows, columns) if band.extent.__class__ is int]
+
+    def inside(size: int) -> float:
+        return math.prod([extent // size * size / extent for extent in extents])
+
+    largest = min(lanes, _MAX_TILE)
+    fitting = [size for size in (largest, largest // 2) if size >= _MIN_TILE and all(n >= size for n in extents)]
+    # Large tiles turn more elements with an instruction.
+    return max(fitting, key=lambda size: inside(size) * (1.0 if size == largest else _HALF_TILE), default=0)
 
 
 def _writes_whole_lines(found: Survey, rows: Band) -> bool:
