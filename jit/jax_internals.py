@@ -10,6 +10,7 @@ import ctypes
 import functools
 import io
 import os
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -54,6 +55,7 @@ __all__ = [
     "trace_getter",
     "trace_state",
     "trace_state_clean",
+    "watch_special_checks",
     "wrap_key",
 ]
 
@@ -88,6 +90,20 @@ if hasattr(os, "register_at_fork"):
 # context, among them the named axes, with those of an earlier call.
 trace_getter = type(_core.trace_state_strong_ref).value.fget
 trace_state, top_trace = _core.trace_state_strong_ref, _core.eval_trace
+
+
+def watch_special_checks(changed: Callable[[Any], None]) -> None:
+    """Has `changed` called with the new value of `jax_debug_nans` or `jax_debug_infs`, for all threads or one. They are
+    no part of the trace context, as they change no trace."""
+    for option in (_jax_config.debug_nans, _jax_config.debug_infs):
+        hooks = option._update_global_hook, option._update_thread_local_hook
+
+        def both(value: Any, hook: Callable[[Any], None] | None) -> None:
+            if hook is not None:
+                hook(value)
+            changed(value)
+
+        option._add_hooks(*(functools.partial(both, hook=hook) for hook in hooks))
 
 
 class JitArguments(NamedTuple):

@@ -41,6 +41,7 @@ from pyiree.signature import (
     refuse,
     signature_of,
 )
+from pyiree.special_values import checks_are_on_somewhere, on_change, refuse_special_values
 from pyiree.stages import Compiled, Lowered, Traced
 
 _tree_flatten = jax.tree_util.tree_flatten
@@ -82,7 +83,7 @@ class JitFunction(NativeCallable):
             plain = plain_key(args, context)
             call = self._plain_calls.get(plain)
             if call is not None and call.is_native is not None:
-                return self._made(call, args)
+                return self._made(call, args)  # no results are to be looked at: such calls are not native
         if self._any_static:
             leaves, tree, statics = self._splitter.split(args, kwargs)
         else:
@@ -98,10 +99,22 @@ class JitFunction(NativeCallable):
                 call = self._call_for(key, Arguments(leaves, tree, statics))
             if plain is not None:
                 self._plain_calls[plain] = call
-        elif call.is_native is None:
+        elif call.is_native is None and not checks_are_on_somewhere():
             with self._lock:
                 self._make_native(call, Arguments(given, tree, statics), context)
-        return self._made(call, leaves)
+        results = self._made(call, leaves)
+        if checks_are_on_somewhere():
+            again = functools.partial(self._one_by_one, args, kwargs)
+            refuse_special_values(results, function_name(self._function), again)
+        return results
+
+    def _one_by_one(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """The function as jax runs it without compiling; NumPy's arrays become jax's, so that jax sees every op."""
+        args, kwargs = jax.tree_util.tree_map(
+            lambda leaf: jax.numpy.asarray(leaf) if isinstance(leaf, (Array, np.ndarray, np.generic)) else leaf,
+            (args, kwargs),
+        )
+        self._function(*args, **kwargs)
 
     def _made(self, call: Call, leaves: Sequence[Any]) -> Any:
         """A call by Python."""
@@ -142,9 +155,7 @@ class JitFunction(NativeCallable):
 
     def _inline(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Under one of jax's transformations: what `jax.jit` of the function does."""
-        args, kwargs = jax.tree_util.tree_map(
-            lambda leaf: np.asarray(leaf) if isinstance(leaf, Array) else leaf, (args, kwargs)
-        )
+        args, kwargs = _without_device_arrays(args, kwargs)
         return self._jax_jit(*args, **kwargs)
 
     def _types(self, arguments: Arguments) -> list[Any]:
@@ -206,6 +217,14 @@ class JitFunction(NativeCallable):
         """The types of the results, without compiling."""
         return self.trace(*args, **kwargs).out_info
 
+    def _leave_native(self) -> None:
+        """Every call is Python's until it has been made twice again."""
+        with self._lock:
+            for call in (*self._calls.values(), *self._plain_calls.values()):
+                call.is_native = None
+            self._records = []
+            self._native = _NO_RECORDS
+
     def clear_cache(self) -> None:
         """Forgets the traces and programs in memory; those on disk stay."""
         with self._lock:
@@ -237,6 +256,17 @@ class JitFunction(NativeCallable):
         return f"<pyiree.jit of {function_name(self._function)}>"
 
 
+def _without_device_arrays(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The arguments with NumPy arrays in the place of our own."""
+    return jax.tree_util.tree_map(lambda leaf: np.asarray(leaf) if isinstance(leaf, Array) else leaf, (args, kwargs))
+
+
+def _leave_all_native() -> None:
+    for function in list(_living):
+        function._leave_native()
+
+
+on_change(_leave_all_native)
 _NO_RECORDS = caller_table(JitFunction._call_slowly, GUARD, [])
 
 

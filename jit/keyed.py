@@ -50,7 +50,7 @@ class KeyedFunction:
         leaves: list[Any] = []
         structure = flatten((args, kwargs), leaves)
         types = _types_of(leaves)
-        if types is None or _is_transforming():
+        if types is None or _jax_must_see_it():
             return self.jitted(*args, **kwargs)
         signature = (structure, types, _x64())
         call = self._calls.get(signature)
@@ -143,13 +143,18 @@ def _types_of(leaves: Sequence[Any]) -> tuple[Any, ...] | None:
     return tuple(types)
 
 
-def _is_transforming() -> bool:
-    """Whether jax is there and in the middle of a transformation, in which calls are traced."""
+def _jax_must_see_it() -> bool:
+    """Whether jax is there and in the middle of a transformation, in which calls are traced, or looks for NaNs."""
     if "jax" not in sys.modules:
-        return False
+        return any(_is_true(os.environ.get(name, "")) for name in ("JAX_DEBUG_NANS", "JAX_DEBUG_INFS"))
     from pyiree.jax_internals import trace_state_clean
+    from pyiree.special_values import checks_are_on_somewhere
 
-    return not trace_state_clean()
+    return not trace_state_clean() or checks_are_on_somewhere()
+
+
+def _is_true(text: str) -> bool:
+    return text.strip().lower() in ("1", "y", "yes", "t", "true", "on")
 
 
 def _x64() -> bool:
@@ -157,7 +162,7 @@ def _x64() -> bool:
     jax = sys.modules.get("jax")
     if jax is not None:
         return bool(jax.config.jax_enable_x64)
-    return os.environ.get("JAX_ENABLE_X64", "").strip().lower() in ("1", "y", "yes", "t", "true", "on")
+    return _is_true(os.environ.get("JAX_ENABLE_X64", ""))
 
 
 def _jax_variables() -> list[tuple[str, str]]:

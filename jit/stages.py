@@ -19,6 +19,7 @@ from pyiree.errors import SignatureError
 from pyiree.jax_internals import JaxTraced, bytes_without_locations, module_text
 from pyiree.program import Built, Options, build
 from pyiree.signature import leaf_type, refuse
+from pyiree.special_values import refuse_special_values
 from pyiree.trace import LoweredFunction, lower
 
 PHASES = ("stablehlo", "input", "flow", "stream", "hal", "vm", "kernel", "llvm", "asm")
@@ -182,7 +183,9 @@ class Compiled(Stage):
         if call is None:
             self._check(tree, leaves)
             call = self._calls[key] = self.call_for(leaves)
-        return call(leaves)
+        results = call(leaves)
+        refuse_special_values(results, self._lowered._function.name)
+        return results
 
     def call_for(self, leaves: list[Any]) -> Call:
         """This program as it is called with leaves of these kinds; they have its signature."""
