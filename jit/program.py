@@ -86,6 +86,8 @@ def build(
     """The `.vmfb` of `source`; `source_bytes` says what it is, `prior` the seconds spent on it so far."""
     started = time.perf_counter()
     disk = cache.configured() if cacheable else None
+    if not cacheable:
+        config.say("cache", f"{name}: not kept on disk, since it calls functions of this process")
     watching = config.dump is not None or bool(config.print_after)  # the passes must run to be seen
     key = cache.program_key(source_bytes, options.key())
     vmfb = disk.get(key) if disk is not None and not watching else None

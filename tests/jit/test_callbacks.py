@@ -173,10 +173,16 @@ def test_threads_call_at_once():
         assert all(np.array_equal(g, 2 * (X + n + 1)) for g in got)
 
 
-def test_such_programs_are_not_stored(tmp_path, monkeypatch):
+def test_such_programs_are_not_stored_and_the_log_says_so(tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(config, "cache_dir", tmp_path)
-    pyiree.jit(lambda x: jax.pure_callback(lambda v: v, like(x), x))(X)
+    monkeypatch.setenv("PYIREE_LOG", "cache")
+
+    def asks(x):
+        return jax.pure_callback(lambda v: v, like(x), x)
+
+    pyiree.jit(asks)(X)
     assert not list(tmp_path.rglob("*.vmfb"))
+    assert "asks: not kept on disk, since it calls functions of this process" in capfd.readouterr().err
 
 
 def test_another_runtime_is_told_what_is_missing():
