@@ -18,13 +18,16 @@ from . import configure
 from .complex_values import Complex, Element
 from .configure import Band, VectorPlan
 from .indexing import Lanes, LaneScope
-from .loops import KernelBuilder, Value
+from .loops import KernelBuilder, Value, storage_bytes
 from .placement import Placement
 from .stores import ResultStore
 from .survey import Survey
 
 # Turning more columns takes longer than storing element by element, and code grows with the square of them.
 _MAX_COLUMNS = 12
+# The same of bytes: few processors have an instruction that moves them about in a long vector, and what LLVM finds for
+# the others takes it seconds.
+_MAX_COLUMNS_OF_BYTES = 4
 # Instructions of the columns together beyond which the code is too large.
 _MAX_COST = 600.0
 # Vectors along the rows that make up for the code.
@@ -66,7 +69,10 @@ def _columns(bands: Sequence[Band], survey: Survey, rows: int) -> int | None:
     if columns.__class__ is not int or columns > _MAX_COLUMNS or columns * max(survey.cost, 1.0) > _MAX_COST:
         return None
     row, column = bands[rows].inner, bands[number].inner
-    written = [access.coefficients for access in survey.accesses if access.store]
+    stores = [access for access in survey.accesses if access.store]
+    if columns > _MAX_COLUMNS_OF_BYTES and any(storage_bytes(access.buffer.elem) == 1 for access in stores):
+        return None
+    written = [access.coefficients for access in stores]
     in_order = all(steps.get(row) == columns and steps.get(column) == 1 for steps in written)
     return number if written and in_order else None
 

@@ -62,6 +62,13 @@ def test_vectors_of_rows_are_stored_whole(texts, build_kernel):
     assert "for %" in text
 
 
+@pytest.mark.parametrize(("columns", "are_turned"), [(4, True), (5, False)])
+def test_few_columns_of_bytes_are_turned_round(texts, build_kernel, columns, are_turned):
+    # LLVM takes long to find the instructions of every shuffle of 64 bytes.
+    text = build_kernel(turned(texts, (columns, 640), "i8"), "skylake-avx512").kernel.text("kernel")
+    assert (" shuffle" in text) == are_turned
+
+
 def test_the_elements_of_vectors_in_turns():
     from pyiree.compiler.codegen.loops import KernelBuilder
     from pyiree.compiler.codegen.narrow_rows import in_order_of_rows
