@@ -85,20 +85,23 @@ FEW_ELEMENTS = 1 << 14
 #: Fewer elements are moved one by one in less time than that.
 _FEW_TO_MOVE = 1 << 11
 
-#: Different indices at which a kernel computes a value, each with instructions of its own, and of all of its ops.
+#: Different indices at which a kernel computes a value, or pieces of results for which it does, each with instructions
+#: of its own, and of all of its ops.
 MAX_PLACES = 32
 MAX_COPIES = 2 * MAX_OPS
 
 
 @dataclass(slots=True)
 class Read:
-    """One place where a group reads a value: the loops around it, how often each of their rounds does it, and the
-    instructions of the ops so far that are repeated there."""
+    """One place where a group reads a value: the loops around it, how often each of their rounds does it, the
+    instructions of the ops so far that are repeated there, and the pieces of results that it is read for: a kernel
+    computes it for each of them."""
 
     indices: Indices
     loops: frozenset[int]
     repeats: float = 1.0
     spent: float = 0.0
+    pieces: frozenset[Hashable] = frozenset({None})
 
 
 class FusionGroup:
@@ -229,7 +232,7 @@ class FusionGroup:
             return False
         if op.results and self._turns_pieces_round(op):
             return False
-        if len(reads) > MAX_PLACES:
+        if _copies(reads) > MAX_PLACES:
             return False
         if not reads or kind in (None, WHOLE) or any(result in self._gathered for result in op.results):
             return False
@@ -508,12 +511,13 @@ class FusionGroup:
         known = self.reads.setdefault(value, {}).setdefault((read.indices, read.loops), read)
         known.spent = max(known.spent, read.spent)
         known.repeats = max(known.repeats, read.repeats)
+        known.pieces |= read.pieces
 
     def _include(self, op: Operation) -> None:
         rows = self._rows_to_be(op, self._reads_of(op)) if kind_of(op) in (ELEMENTWISE, VIEW) else self.rows
         self.ops[op] = None
         self.cost += cost_of(op)
-        self.copies += max(1, len(self._reads_of(op)))
+        self.copies += max(1, _copies(self._reads_of(op)))
         if kind_of(op) == REDUCTION:
             self._has_long_columns |= runs_down_long_columns(op)
         self._gathered.update(captured_tensors(op))
@@ -521,13 +525,15 @@ class FusionGroup:
             self.inputs.pop(result, None)
         self.inputs.update(dict.fromkeys(_tensor_inputs(op)))
         cost = cost_of(op)
+        chosen = op.name in PIECES
         for result in op.results:
             for read in list(self.reads.get(result, {}).values()):
                 again = self._recomputed(read, op, rows) > 1.5
                 for operand, indices, loops in self._operand_reads(op, result, read):
                     if isinstance(operand.type, TensorType):
                         spent = read.spent + cost if again else 0.0
-                        self._note(operand, Read(indices, loops, read.repeats, spent))
+                        pieces = frozenset([(piece, op, indices) for piece in read.pieces]) if chosen else read.pieces
+                        self._note(operand, Read(indices, loops, read.repeats, spent, pieces))
         if kind_of(op) == CONTRACTION or any(result in self._contracted for result in op.results):
             self._contracted.update(_tensor_inputs(op))
 
@@ -581,6 +587,11 @@ class FusionGroup:
                 return d
         known = [d for d in range(len(self.sizes)) if d not in self.domain and self.sizes[d] == size]
         return known[0] if known else self._new_dim(size)
+
+
+def _copies(reads: list[Read]) -> int:
+    """How often a kernel has the instructions of what is read."""
+    return sum([len(read.pieces) for read in reads])
 
 
 def is_worth_copying(op: Operation) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -443,6 +444,21 @@ def test_places_that_a_kernel_computes_on_their_own_are_counted(run_passes, leve
     # Every level has two copies of the one before in the kernel of the last.
     regions = _regions(run_passes(_halved(levels), PASS))
     assert [len(ops) for ops, _ in regions] == parts
+
+
+@pytest.mark.parametrize(("count", "parts"), [(8, 1), (64, 2), (1024, 4)])
+def test_what_is_computed_for_each_piece_is_counted(traced, flow_text, dispatches, count, parts):
+    """Butterflies: each level reads two elements of the one before, which are each computed for both pieces of it."""
+
+    def transformed(x):
+        length = 1
+        while length < count:
+            pairs = x.reshape(-1, 2, length)
+            x = jnp.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], 1).reshape(-1)
+            length *= 2
+        return x
+
+    assert len(dispatches(flow_text(traced(transformed, np.zeros(count, np.float32))))) == parts
 
 
 @pytest.mark.parametrize(("run", "parts"), [(8, 2), (128, 1)])
