@@ -86,7 +86,7 @@ def _program(steps, results):
     return run
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True,
+@settings(max_examples=14, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True,
           phases=_PHASES)  # fmt: skip
 @given(shapes=st.lists(SHAPES, min_size=1, max_size=3), steps=st.lists(STEP, min_size=3, max_size=16),
        results=st.lists(st.integers(0, 15), max_size=3))  # fmt: skip
@@ -94,7 +94,7 @@ def test_meaning(shapes, steps, results, traced, flow_text, run_program):
     _check(shapes, steps, results, traced, flow_text, run_program)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True,
+@settings(max_examples=14, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True,
           phases=_PHASES)  # fmt: skip
 @given(shapes=st.lists(SHAPES, min_size=1, max_size=3), steps=st.lists(STEP, min_size=8, max_size=30),
        results=st.lists(st.integers(0, 31), max_size=5), most=st.integers(2, 9))  # fmt: skip
