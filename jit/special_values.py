@@ -6,6 +6,7 @@ call is made by the native entry, which does not look at results; those who make
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,8 @@ import numpy as np
 from pyiree.jax_internals import watch_special_checks
 
 _listeners: list[Callable[[], None]] = []
-_is_on_somewhere = bool(jax.config.jax_debug_nans or jax.config.jax_debug_infs)
+#: The threads that have an option on; one that every thread has counts for the one that set it.
+_threads = {threading.get_ident()} if jax.config.jax_debug_nans or jax.config.jax_debug_infs else set()
 
 
 def on_change(listener: Callable[[], None]) -> None:
@@ -23,8 +25,8 @@ def on_change(listener: Callable[[], None]) -> None:
 
 
 def _changed(value: bool | None) -> None:
-    global _is_on_somewhere
-    _is_on_somewhere = bool(value or jax.config.jax_debug_nans or jax.config.jax_debug_infs)
+    is_on = value or jax.config.jax_debug_nans or jax.config.jax_debug_infs
+    (_threads.add if is_on else _threads.discard)(threading.get_ident())
     for listener in _listeners:
         listener()
 
@@ -34,12 +36,12 @@ watch_special_checks(_changed)
 
 def checks_are_on_somewhere() -> bool:
     """Whether results must be looked at in some thread."""
-    return _is_on_somewhere
+    return bool(_threads)
 
 
 def special_value_in(results: Any) -> str | None:
     """What is not a finite number among the results, if this thread asks for that: "nan" or "inf"."""
-    if not _is_on_somewhere:
+    if not _threads:
         return None
     wanted = [
         (name, test)

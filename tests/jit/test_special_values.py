@@ -95,3 +95,18 @@ def test_a_program_with_a_key_is_looked_at_too(tmp_path):
         for env in (plain, plain, {**plain, "JAX_DEBUG_NANS": "True"})
     ]
     assert [output.splitlines()[-1] for output in outputs] == ["nan", "nan", "invalid value (nan) encountered in log"]
+
+
+def test_one_thread_goes_on_looking_when_another_has_stopped():
+    compiled = pyiree.jit(jnp.log)
+    with jax.debug_nans(True):
+
+        def other():
+            with jax.debug_nans(True):
+                _message(compiled, MINUS)
+
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+        for _ in range(4):
+            _message(compiled, MINUS)
