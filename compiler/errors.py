@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-
-class PyireeError(Exception):
-    """Base of the errors that pyiree raises itself."""
+from pyiree.runtime.errors import PyireeError
 
 
 class CompileError(PyireeError):

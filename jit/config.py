@@ -67,7 +67,7 @@ def _byte_count(value: Any) -> int:
 
 
 def _folder(value: Any) -> Path | None:
-    return None if value is None or value == "" else Path(value).expanduser()
+    return None if value is None or not str(value).strip() else Path(value).expanduser()
 
 
 def _thread_count(value: Any) -> int:
@@ -118,7 +118,7 @@ class _Settings(types.ModuleType):
         if setting is None:
             raise AttributeError(f"pyiree.config has no setting {name!r}; there are {', '.join(SETTINGS)}")
         text = os.environ.get(variable(name))
-        if text is None or text == "":
+        if text is None or not text.strip():
             return setting.default
         return _checked(name, text)
 

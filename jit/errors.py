@@ -5,7 +5,8 @@ Every error is one line that says what is wrong and what to do; all of them are 
 
 from __future__ import annotations
 
-from pyiree.compiler.errors import CompileError, PyireeError, UnsupportedError
+from pyiree.compiler.errors import CompileError, UnsupportedError
+from pyiree.runtime.errors import PyireeError
 
 __all__ = [
     "CacheWarning",

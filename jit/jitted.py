@@ -190,6 +190,7 @@ class JitFunction(NativeCallable):
             jax_traced,
             self._options,
             time.perf_counter() - started,
+            functools.partial(self._splitter.leaf_names, arguments),
             functools.partial(self._compiled.get, signature),
             functools.partial(self._compiled.__setitem__, signature),
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from pathlib import Path
@@ -18,10 +19,12 @@ from pyiree.errors import CompileError, ConfigError, PyireeError
 from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 DEFAULT_DEVICE = "local-task"
+#: Fields of the compiler's `CompileOptions` that users may give.
+COMPILER_OPTIONS = ("target_cpu", "dump_dir", "print_ir_after", "verify_each")
 
 
 class Options(NamedTuple):
-    """What a program is compiled for and where it runs; `extra` are further fields of `CompileOptions`."""
+    """What a program is compiled for and where it runs; `extra` are fields of `CompileOptions` that the user gave."""
 
     cpu: str
     device: str = DEFAULT_DEVICE
@@ -41,14 +44,14 @@ class Options(NamedTuple):
         for name in watched:
             if name not in ("all", *pass_names()):
                 raise ConfigError(f"PYIREE_PRINT_AFTER: there is no pass {name!r}; `pyiree opt --list-passes` has them")
-        options = CompileOptions(
-            target_cpu=self.cpu,
-            object_cache=None if disk is None else disk.objects,
-            dump_dir=config.dump,
-            print_ir_after=watched,
-            verify_each=config.verify,
-            **dict(self.extra),
-        )
+        settings: dict[str, Any] = {
+            "target_cpu": self.cpu,
+            "object_cache": None if disk is None else disk.objects,
+            "dump_dir": config.dump,
+            "print_ir_after": watched,
+            "verify_each": config.verify,
+        }
+        options = CompileOptions(**{**settings, **dict(self.extra)})
         try:
             _ = options.target
         except UnknownTargetError as error:
@@ -59,8 +62,16 @@ class Options(NamedTuple):
 
 
 def options_for(device: str | None = None, cpu: str | None = None, extra: Mapping[str, Any] | None = None) -> Options:
-    """Options from what the user gave and the settings."""
-    return Options(cpu or config.cpu, device or DEFAULT_DEVICE, tuple(sorted(dict(extra or {}).items())))
+    """Options from what the user gave and the settings. Options of XLA mean nothing here: a warning says so."""
+    given = dict(extra or {})
+    for name in sorted(given):
+        if name.startswith("xla_"):
+            del given[name]
+            warnings.warn(f"{name} is an option of XLA; pyiree ignores it", stacklevel=3)
+        elif name not in COMPILER_OPTIONS:
+            raise ConfigError(f"the compiler has no option {name!r}; it has {', '.join(COMPILER_OPTIONS)}")
+    cpu = given.pop("target_cpu", None) or cpu
+    return Options(cpu or config.cpu, device or DEFAULT_DEVICE, tuple(sorted(given.items())))
 
 
 @dataclass(slots=True)
@@ -88,7 +99,8 @@ def build(
     disk = cache.configured() if cacheable else None
     if not cacheable:
         config.say("cache", f"{name}: not kept on disk, since it calls functions of this process")
-    watching = config.dump is not None or bool(config.print_after)  # the passes must run to be seen
+    watched = {"dump_dir": config.dump, "print_ir_after": config.print_after, **dict(options.extra)}
+    watching = watched["dump_dir"] is not None or bool(watched["print_ir_after"])  # the passes must run to be seen
     key = cache.program_key(source_bytes, options.key())
     vmfb = disk.get(key) if disk is not None and not watching else None
     if vmfb is not None:
@@ -198,5 +210,6 @@ def _read_source(source: str | bytes | os.PathLike[str]) -> tuple[str | bytes, s
             raise CompileError("the source is empty")
     path = Path(source)
     if not path.is_file():
-        raise CompileError(f"there is no file {path}")
+        is_name = isinstance(source, str) and not path.suffix and len(path.parts) == 1
+        raise CompileError(f"{source!r} is neither a program nor a file" if is_name else f"there is no file {path}")
     return path.read_bytes(), path.stem

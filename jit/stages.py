@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 from pyiree.dispatch import Call, call_key, numpy_type
@@ -23,6 +23,16 @@ from pyiree.special_values import refuse_special_values
 from pyiree.trace import LoweredFunction, lower
 
 PHASES = ("stablehlo", "input", "flow", "stream", "hal", "vm", "kernel", "llvm", "asm")
+
+
+class MemoryStats(NamedTuple):
+    """Sizes in bytes: of arguments, results, donated arguments, closed-over arrays and the `.vmfb`."""
+
+    argument_size_in_bytes: int
+    output_size_in_bytes: int
+    alias_size_in_bytes: int
+    constant_size_in_bytes: int
+    generated_code_size_in_bytes: int
 
 
 class Stage:
@@ -69,12 +79,14 @@ class Traced(Stage):
         jax_traced: JaxTraced,
         options: Options,
         seconds: float,
+        leaf_names: Callable[[], list[str]],
         find: Callable[[], Compiled | None],
         publish: Callable[[Compiled], None],
     ):
         self._jax_traced = jax_traced
         self._options = options
         self._seconds = seconds
+        self._leaf_names = leaf_names
         self._find = find
         self._publish = publish
 
@@ -214,19 +226,18 @@ class Compiled(Stage):
         name = self._lowered._function.name
         if tree != self.in_tree:
             raise SignatureError(f"{name} was compiled for arguments {self.in_tree}, not {tree}")
-        paths = jax.tree_util.tree_flatten_with_path(self.in_avals)[0]
-        for (path, aval), leaf in zip(paths, leaves, strict=True):
+        for number, (aval, leaf) in enumerate(zip(jax.tree_util.tree_leaves(self.in_avals), leaves, strict=True)):
             kind = leaf_type(leaf)
             if isinstance(leaf, jax.core.Tracer):
                 raise SignatureError(
                     f"{name} is compiled and can't be transformed by jax any more; use the jitted function"
                 )
             if kind is None or (kind.shape, kind.dtype) != (aval.shape, aval.dtype):
-                where = jax.tree_util.keystr(path)
-                refuse(leaf, f"argument {where}", name)
+                where = self._lowered._traced._leaf_names()[number]
+                refuse(leaf, where, name)
                 given = type(leaf).__name__ if kind is None else f"{kind.dtype}{list(kind.shape)}"
                 raise SignatureError(
-                    f"{name} was compiled for {aval.dtype}{list(aval.shape)} at argument {where}, not {given}"
+                    f"{name} was compiled for {aval.dtype}{list(aval.shape)} as {where}, not {given}"
                 )
 
     @property
@@ -259,17 +270,17 @@ class Compiled(Stage):
         """Estimates of the work, see `Lowered.cost_analysis`."""
         return self._lowered.cost_analysis()
 
-    def memory_analysis(self) -> dict[str, int]:
-        """Bytes of the arguments, the results, closed-over arrays, donated arguments and the `.vmfb`."""
+    def memory_analysis(self) -> MemoryStats:
+        """How large arguments, results and code are."""
         function = self._lowered._function
         by_leaf = dict(zip(function.kept, map(_bytes_of, function.in_avals)))
-        return {
-            "argument_size_in_bytes": sum(by_leaf.values()),
-            "output_size_in_bytes": sum(map(_bytes_of, function.out_avals)),
-            "constant_size_in_bytes": sum(constant.nbytes for constant in function.constants),
-            "donated_size_in_bytes": sum(by_leaf[n] for n in function.donated),
-            "generated_code_size_in_bytes": len(self._built.vmfb),
-        }
+        return MemoryStats(
+            argument_size_in_bytes=sum(by_leaf.values()),
+            output_size_in_bytes=sum(map(_bytes_of, function.out_avals)),
+            alias_size_in_bytes=sum(by_leaf[n] for n in function.donated),
+            constant_size_in_bytes=sum(constant.nbytes for constant in function.constants),
+            generated_code_size_in_bytes=len(self._built.vmfb),
+        )
 
     def runtime_executable(self) -> Any:
         """The loaded module of the runtime."""

@@ -218,7 +218,7 @@ def conform(arrays: Sequence[Any], specs: Sequence[Spec], name: str) -> list[np.
     """Plain, contiguous arrays of exactly these shapes and dtypes; an error where the values are others."""
     given = list(arrays)
     if len(given) != len(specs):
-        raise TypeError(f"{name} takes {len(specs)} arrays, {len(given)} were given")
+        raise TypeError(f"{name} takes {len(specs)} arrays, not {len(given)}")
     ready = []
     for k, (value, (shape, dtype)) in enumerate(zip(given, specs)):
         array = np.asarray(value)

@@ -195,7 +195,7 @@ class Function:
     def _call(self, arguments: Sequence[Any]) -> list[Any]:
         if len(arguments) != len(self._codes):
             raise TypeError(
-                f"{self.name} takes {len(self._codes)} arguments, {len(arguments)} were given: {self.declaration}"
+                f"{self.name} takes {len(self._codes)} arguments, not {len(arguments)}: {self.declaration}"
             )
         lent: list[_Lent] = []
         values: list[Any] = []

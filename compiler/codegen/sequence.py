@@ -8,7 +8,7 @@ run one after the other. A kernel finds its code by the symbol that the other on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pyiree.runtime.vmfb.abi import DISPATCH_STATE, WORKGROUP_STATE
@@ -130,6 +130,8 @@ class _Lowering:
                 self._loop(op)
             elif op.name == "scf.while":
                 self._while(op)
+            elif op.name == "scf.index_switch":
+                self._switch(op)
             elif op.name == CALL:
                 self._call(op)
             elif op.name == "arith.constant":
@@ -141,6 +143,9 @@ class _Lowering:
 
     def _arithmetic(self, op: Operation) -> None:
         operands = [self.values[v] for v in op.operands]
+        if op.name == "arith.select" and _is_binding(op.result):
+            self.values[op.result] = self.fn.select(*operands)
+            return
         attributes = op.predicate if op.name == "arith.cmpi" else None  # type: ignore[attr-defined]
         type = vector(element_name(op.result.type))
         self.values[op.result] = emit_scalar_op(self.fn, self.sequence.target, op.name, operands, type, attributes)
@@ -148,7 +153,10 @@ class _Lowering:
     def _prepare_calls(self, block) -> None:
         """Writes what the calls of an iteration always give, before the loop."""
         for call in block.ops:
-            if call.name == CALL and self._callee(call) is not None:
+            if call.name == "scf.index_switch":
+                for region in call.regions:
+                    self._prepare_calls(region.blocks[0])
+            elif call.name == CALL and self._callee(call) is not None:
                 size = _StateMemory.size(self._callee(call))
                 if self.kept_bytes + size > _KEPT_STATE_BYTES:
                     return
@@ -181,6 +189,19 @@ class _Lowering:
             self._block(body)
             loop.yield_(*[self.values[v] for v in body.terminator.operands])
         self.values.update(zip(op.results, loop.results, strict=True))
+
+    def _switch(self, op: Any) -> None:
+        def case(region) -> Callable[[], list[lv.Value]]:
+            def emit() -> list[lv.Value]:
+                block = region.blocks[0]
+                self._block(block)
+                return [self.values[v] for v in block.terminator.operands]
+
+            return emit
+
+        default, *regions = op.regions
+        cases = {number: case(region) for number, region in zip(op.cases, regions, strict=True)}
+        self.values.update(zip(op.results, self.fn.switch(self.values[op.arg], cases, case(default)), strict=True))
 
     # Calls.
 

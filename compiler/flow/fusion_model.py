@@ -75,7 +75,7 @@ _FEW_COLUMNS = 12
 #: Fewer elements side by side are read slowly where rows are made of many such runs.
 _SHORT_RUN = 64
 #: Tensors that a dispatch reads and writes; executables take a few more.
-MAX_BINDINGS = 36
+MAX_BINDINGS = 28
 #: What only a few workgroups do counts for more: if it is dear, many should do it before.
 _BY_FEW = 2.0
 #: Elements that do not lie side by side take as many instructions as vectors do.

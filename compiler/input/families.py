@@ -24,7 +24,9 @@ FAMILIES = (
     "select_and_scatter",
     "shapes",
     "sorting",
+    "sparse",
     "triangular",
+    "tridiagonal",
     "windows",
 )
 

@@ -9,7 +9,7 @@ Example: `stablehlo.tanh` of a `tensor<4xf32>` becomes a `linalg.generic` whose 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pyiree.compiler.dialects.builtin import ModuleOp
@@ -23,8 +23,9 @@ from pyiree.compiler.input.families import load_families
 from pyiree.compiler.input.import_mlir import Shaped, SourceReader
 from pyiree.compiler.input.imports import Imports
 from pyiree.compiler.input.legality import explain_unsupported
-from pyiree.compiler.input.values import TOKEN, Token
+from pyiree.compiler.input.values import TOKEN, Group, Lazy, Token
 from pyiree.compiler.ir.attributes import Attribute, TypeAttr
+from pyiree.compiler.ir.location import Location
 from pyiree.compiler.ir.passes import PassContext, PassManager
 from pyiree.compiler.ir.types import FunctionType, IntegerType, TensorType
 
@@ -93,19 +94,18 @@ def _convert_function(
     name: str, function: Any, reader: SourceReader, functions: dict[str, Any], imports: Imports
 ) -> FuncOp:
     block = function.regions[0].blocks[0]
-    # Callers pass no tokens: a call happens when it is made.
-    parameters = [value for value in block.arguments if str(value.type) != TOKEN_TYPE]
-    inputs = [_shaped(reader, value, function) for value in parameters]
     location = reader.location(function.location)
+    inputs = [_shaped(reader, type, location) for value in block.arguments for type in _leaf_types(value.type)]
     made = FuncOp.create(name, [s.type for s in inputs], [], "public", location)
     entry = made.entry_block
     emitter = Emitter(entry)
     converter = Converter(emitter, reader, functions, imports)
-    tensors = dict(zip(parameters, [converter.argument(*given) for given in zip(inputs, entry.arguments)]))
-    for parameter, argument in zip(parameters, entry.arguments):
-        argument.location = reader.location(parameter.location)
-    given = converter.inline(function, [tensors.get(value, TOKEN) for value in block.arguments])
-    results = [result for result in given if not isinstance(result, Token)]
+    tensors = iter([converter.argument(*given) for given in zip(inputs, entry.arguments)])
+    places = [reader.location(value.location) for value in block.arguments for _ in _leaf_types(value.type)]
+    for argument, place in zip(entry.arguments, places):
+        argument.location = place
+    given = converter.inline(function, [_from_leaves(value.type, tensors) for value in block.arguments])
+    results = _leaves(given)
     emitter.location = location
     values = [converter.of_type(converter.tensor(result), result.shaped.type) for result in results]
     emitter.emit("util.return", values, ())
@@ -116,10 +116,40 @@ def _convert_function(
     return made
 
 
-def _shaped(reader: SourceReader, value: Any, function: Any) -> Shaped:
-    found = reader.shaped(value.type)
+def _leaf_types(type: Any) -> list[Any]:
+    """The types of what callers pass for a value: for a tuple each of its parts; no tokens, since a call happens when
+    it is made."""
+    ir = jaxlib_mlir.mlir()
+    if isinstance(type, ir.RankedTensorType):
+        return [type]
+    if isinstance(type, ir.TupleType):
+        return [leaf for number in range(type.num_types) for leaf in _leaf_types(type.get_type(number))]
+    return [] if str(type) == TOKEN_TYPE else [type]
+
+
+def _from_leaves(type: Any, tensors: Iterator[Lazy]) -> Any:
+    """A value of a type, from the tensors that callers pass for it."""
+    ir = jaxlib_mlir.mlir()
+    if isinstance(type, ir.TupleType):
+        return Group([_from_leaves(type.get_type(number), tensors) for number in range(type.num_types)])
+    return next(tensors) if isinstance(type, ir.RankedTensorType) or str(type) != TOKEN_TYPE else TOKEN
+
+
+def _leaves(values: Sequence[Any]) -> list[Lazy]:
+    """The tensors among values, those in tuples too."""
+    found: list[Lazy] = []
+    for value in values:
+        if isinstance(value, Group):
+            found.extend(_leaves(value.parts))
+        elif not isinstance(value, Token):
+            found.append(value)
+    return found
+
+
+def _shaped(reader: SourceReader, type: Any, location: Location) -> Shaped:
+    found = reader.shaped(type)
     if found is None:
-        raise UnsupportedError([(f"argument of type {value.type}", str(reader.location(function.location)))])
+        raise UnsupportedError([(f"argument of type {type}", str(location))])
     return found
 
 

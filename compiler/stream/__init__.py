@@ -43,6 +43,6 @@ register_passes(
         "iree-stream-fold-uniform-operands": "pyiree.compiler.stream.fold_uniform_operands",
         "iree-stream-pack-dispatch-operands": "pyiree.compiler.stream.pack_dispatch_operands",
         "pyiree-stream-form-loop-dispatches": "pyiree.compiler.stream.form_loop_dispatches",
-        "pyiree-stream-form-while-dispatches": "pyiree.compiler.stream.form_while_dispatches",
+        "pyiree-stream-form-control-dispatches": "pyiree.compiler.stream.form_control_dispatches",
     }
 )

@@ -13,8 +13,8 @@ from pyiree.compiler.ir.core import Operation
 from pyiree.compiler.stream import ops
 from pyiree.compiler.stream.dispatch_costs import nanoseconds
 from pyiree.compiler.stream.dispatch_sites import functions_of
+from pyiree.compiler.stream.encoding import constant_value
 from pyiree.compiler.stream.loop_function import commands_of
-from pyiree.compiler.stream.loop_nest import constant_of
 
 #: To start a copy or fill, for a byte of it, and for one of a length that is not known.
 _START = 10.0
@@ -45,7 +45,7 @@ def commands_nanoseconds(host_ops: Iterable[Operation], costs: Costs) -> float |
             for command in commands_of(op) or ():
                 if not isinstance(command, ops.CmdDispatchOp):
                     copied = isinstance(command, ops.CmdCopyOp)
-                    length = constant_of(command.length if copied else command.target_length)
+                    length = constant_value(command.length if copied else command.target_length)
                     total += _START + (_PER_BYTE * length if length is not None else _UNKNOWN_LENGTH)
                     continue
                 (entry,) = command.entry_points

@@ -35,9 +35,9 @@ from pyiree.compiler.stream import ops
 from pyiree.compiler.stream.buffer_rounds import Round, buffer_round
 from pyiree.compiler.stream.command_costs import Costs, commands_nanoseconds, entry_costs, iterations_of_dispatch
 from pyiree.compiler.stream.counted_function import CountedFunction
+from pyiree.compiler.stream.encoding import constant_value
 from pyiree.compiler.stream.fuse_dispatch_bindings import MAX_BINDINGS
 from pyiree.compiler.stream.loop_function import commands_of, is_host_arithmetic
-from pyiree.compiler.stream.loop_nest import constant_of, counter_step
 from pyiree.compiler.stream.pack_dispatch_operands import words_of
 from pyiree.compiler.stream.types import ResourceAccessAttr, is_resource, timepoint
 from pyiree.runtime.vmfb.lazy_dataclass import dataclass
@@ -124,7 +124,7 @@ def _loop_at(header: Block) -> _Loop | None:
     counter = compare.lhs
     if not isinstance(counter, BlockArgument) or counter.block is not header:
         return None
-    step = counter_step(latch.dest_operands[counter.index], counter)
+    step = _counter_step(latch.dest_operands[counter.index], counter)
     times = [a.index for a in header.arguments if a.type is timepoint]
     if step is None or len(times) != 1:
         return None
@@ -147,7 +147,7 @@ def _is_straight(loop: _Loop) -> bool:
             awaited = list(op.await_timepoints)
         elif isinstance(op, ops.CmdExecuteOp) and op.await_timepoint is not None and commands_of(op) is not None:
             awaited = [op.await_timepoint]
-            if any(constant_of(size) is None and loop.is_inside(size) for size in op.resource_operand_sizes):
+            if any(constant_value(size) is None and loop.is_inside(size) for size in op.resource_operand_sizes):
                 return False
         else:
             return False
@@ -177,10 +177,19 @@ def _is_within(user: Operation, loop: _Loop) -> bool:
     return True
 
 
+def _counter_step(following: Value, counter: Value) -> int | None:
+    """By how much a counter grows in an iteration that hands on `following`; None if it may not."""
+    add = following.defining_op
+    if not isinstance(add, AddIOp) or add.lhs is not counter:
+        return None
+    step = constant_value(add.rhs)
+    return step if step is not None and step > 0 else None
+
+
 def _trips(loop: _Loop) -> tuple[int | None, int | None]:
     """The number of iterations, and the most that there may be, as far as they are known."""
     first = loop.entry.dest_operands[loop.counter]
-    lower, upper = constant_of(first), constant_of(loop.bound)
+    lower, upper = constant_value(first), constant_value(loop.bound)
     if lower is not None and upper is not None:
         trips = max(0, -(-(upper - lower) // loop.step))
         return trips, trips

@@ -31,8 +31,8 @@ from pyiree.compiler.stream.dispatch_sites import DispatchFunction, dispatch_fun
 from pyiree.compiler.stream.encoding import IndexMath, constant_value
 from pyiree.compiler.stream.ops import BindingSubspanOp, CmdDispatchOp, CmdExecuteOp
 
-#: The bindings that a dispatch may have.
-MAX_BINDINGS = 48
+#: The bindings that a dispatch may have: IREE's VM module takes no more with one command.
+MAX_BINDINGS = 32
 
 
 @register_pass("iree-stream-fuse-dispatch-bindings")

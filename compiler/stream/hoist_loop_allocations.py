@@ -18,7 +18,8 @@ After:  transients are allocated in front of the loop; of what is handed on ther
 
 What the loop starts with is read in the first iteration only, and never written: it may belong to somebody else. If it
 is the function's own memory and nobody else looks at it, it serves as one of the two buffers. Nothing changes where the
-order of uses is not certain. Inner loops go first, so what they needed may leave the outer ones as well.
+order of uses is not certain. Inner loops go first, so what they needed may leave the outer ones as well; so do branches
+(`branch_allocations`).
 """
 
 from __future__ import annotations
@@ -28,12 +29,22 @@ from typing import Any
 
 from pyiree.compiler.dialects import scf
 from pyiree.compiler.dialects.arith import ConstantOp
+from pyiree.compiler.ir.attributes import IntegerAttr
 from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import Block, Operation, Region, Value
 from pyiree.compiler.ir.passes import PassContext, register_pass
+from pyiree.compiler.ir.types import index as index_type
 from pyiree.compiler.stream import ops
 from pyiree.compiler.stream.analysis.resource_uses import ResourceUses, resource_uses
 from pyiree.compiler.stream.analysis.timepoint_coverage import TimepointCoverage, is_settled, is_timepoint
+from pyiree.compiler.stream.branch_allocations import (
+    MOST_COPIED,
+    affinity_in,
+    copy_at_end,
+    hoist_out_of_branch,
+    size_of,
+    time_around,
+)
 from pyiree.compiler.stream.types import timepoint
 
 Loop = scf.ForOp | scf.WhileOp
@@ -41,10 +52,15 @@ Loop = scf.ForOp | scf.WhileOp
 
 @register_pass("pyiree-stream-hoist-loop-allocations", on=("util.func", "util.initializer"))
 def hoist_loop_allocations(host: Operation, context: PassContext) -> None:
-    """Moves allocations out of every loop of a host function, inner loops first."""
+    """Moves allocations out of the loops and of the branches in them, inner ones first."""
     for op in list(host.walk(post_order=True)):
-        if isinstance(op, scf.ForOp | scf.WhileOp) and _time_of(op) is not None:
+        if isinstance(op, scf.IfOp | scf.IndexSwitchOp):
+            time = time_around(op)
+            if time is not None:
+                hoist_out_of_branch(op, time)
+        elif isinstance(op, scf.ForOp | scf.WhileOp) and _time_of(op) is not None:
             loop: Any = op
+            _copy_results_of_inner_loops(loop)
             for carried in range(len(_inits(loop))):
                 loop = _swap_buffers(loop, carried) or loop
             _hoist_transients(loop)
@@ -131,6 +147,44 @@ def _comes_after(alloca: ops.ResourceAllocaOp, uses: ResourceUses, coverage: Tim
     )
 
 
+# What inner loops leave in one of several buffers.
+
+
+def _copy_results_of_inner_loops(loop: Loop) -> None:
+    """Copies what inner loops made of memory of an iteration, and what the iteration hands on, so that all of that
+    memory is transient."""
+    end, index = _end(loop), _time_of(loop)
+    assert index is not None
+    time = _carried_in_body(loop, index)
+    for number in sorted(_handed_on_by_inner_loops(loop)):
+        value = end.operands[number]
+        size = size_of(value)
+        if time is None or size is None or size > MOST_COPIED:
+            continue
+        builder, affinity = Builder.before(end), affinity_in(loop)
+        bytes_ = builder.insert(ConstantOp(IntegerAttr(size, index_type))).result
+        memory = builder.insert(
+            ops.ResourceAllocaOp(
+                bytes_, time, None, affinity, result_=value.type, result_timepoint=timepoint, location=loop.location
+            )
+        )
+        copy_at_end(end, value, memory, bytes_, index, affinity)
+        operands = list(end.operands)
+        operands[number] = memory.results[0]
+        end.operands = operands
+
+
+def _handed_on_by_inner_loops(loop: Loop) -> set[int]:
+    """Which carried values an inner loop leaves in memory that the iteration allocates."""
+    end, found = _end(loop), set()
+    for op in end.block.ops:  # type: ignore[union-attr]
+        if isinstance(op, ops.ResourceAllocaOp):
+            for use in resource_uses(op.results[0], loop).escapes:
+                if use.owner is end and isinstance(end.operands[use.index].defining_op, scf.ForOp | scf.WhileOp):
+                    found.add(use.index)
+    return found
+
+
 # Buffers that swap places.
 
 
@@ -150,7 +204,8 @@ def _swap_buffers(loop: Loop, carried: int) -> Loop | None:
         return None
     index = _time_of(loop)
     start = _inits(loop)[index]  # type: ignore[index]
-    is_own = len(olds) == 1 and _owns_start(loop, carried, start, alloca, coverage)
+    is_own = len(olds) == 1 and _carried_in_body(loop, carried) is not None
+    is_own = is_own and _owns_start(loop, carried, start, alloca, coverage)
     # One more than values are remembered, so that what is written is none of them.
     made = [_allocate(alloca, loop, start) for _ in range(1 if is_own else 1 + len(olds))]
     _start_after(loop, index, [op.result_timepoint for op in made])  # type: ignore[arg-type]
@@ -158,7 +213,7 @@ def _swap_buffers(loop: Loop, carried: int) -> Loop | None:
     end = _end(grown)
     _drop_alloca(alloca, spare[0])
     # If the loop owns what it starts with, what was there before is the spare buffer of the next iteration.
-    following = [_carried_in_body(grown, carried)] if is_own else [*spare[1:], spare[0]]
+    following: Any = [_carried_in_body(grown, carried)] if is_own else [*spare[1:], spare[0]]
     end.operands = [*end.operands, *following]
     return grown
 
@@ -183,8 +238,10 @@ def _uses_until_forgotten(loop: Loop, carried: int) -> list[ResourceUses] | None
 
 
 def _follow_condition(loop: scf.WhileOp, old: ResourceUses) -> bool:
-    """Adds the uses of a carried value in the second region; False unless it is passed on there, in one place."""
+    """Adds the uses of a carried value in the second region; False if it is passed on there in several places."""
     passed = [use for use in old.escapes if use.owner is loop.condition]
+    if not passed:
+        return True
     if len(passed) != 1:
         return False
     inner = resource_uses(loop.after_block.arguments[passed[0].index - 1], loop)
@@ -193,12 +250,12 @@ def _follow_condition(loop: scf.WhileOp, old: ResourceUses) -> bool:
     return True
 
 
-def _carried_in_body(loop: Loop, carried: int) -> Value:
-    """A carried value in the block that hands on the next one."""
+def _carried_in_body(loop: Loop, carried: int) -> Value | None:
+    """A carried value in the block that hands on the next one, if it is known there."""
     if isinstance(loop, scf.ForOp):
         return loop.iter_args[carried]
-    argument = loop.before_block.arguments[carried]
-    return loop.after_block.arguments[list(loop.condition.args).index(argument)]
+    argument, passed = loop.before_block.arguments[carried], list(loop.condition.args)
+    return loop.after_block.arguments[passed.index(argument)] if argument in passed else None
 
 
 def _owns_start(

@@ -1,7 +1,7 @@
 """The device function of a loop: it does what the host did in every iteration, calling kernels for the commands.
 
 Enters: a loop in blocks, whose iterations are arithmetic and commands. Leaves: an executable with one function, which
-begins with declarations and calls them in its loops (`counted_function`, `while_function`):
+begins with declarations and calls them in its loops (`counted_function`, `control_function`):
 
     func.func private @f(!stream.binding, index, !stream.binding, index) attributes {stream.entry = @e::@f}
     func.func @loop(…, %a: !stream.binding, %b: !stream.binding) { … func.call @f(%x, %offset, %y, %offset) … }

@@ -73,10 +73,10 @@ CMD_PASSES = (
     "cse",
     "iree-stream-fold-uniform-operands",
     "canonicalize",
-    # Loops of little work are one dispatch, which needs the last form of those of an iteration.
+    # Loops of little work are one dispatch, which needs the last form of those of an iteration: those that data steers,
+    # and counted ones.
+    "pyiree-stream-form-control-dispatches",
     "pyiree-stream-form-loop-dispatches",
-    # So are loops that go on until their data says otherwise.
-    "pyiree-stream-form-while-dispatches",
     HOST_CANONICALIZE,
 )
 

@@ -9,6 +9,7 @@ import ctypes
 from typing import Any
 
 import numpy as np
+from pyiree.runtime.errors import PyireeError
 from pyiree.runtime.hal import layout
 from pyiree.runtime.hal.device import memory_pool
 from pyiree.runtime.hal.element_types import dtype_of, element_type_of
@@ -24,7 +25,7 @@ ANY_USAGE = 0x1F0F0F0F
 _WAIT_SLICE = 50_000_000  # nanoseconds between looks at pending signals
 
 
-class DeletedArrayError(RuntimeError):
+class DeletedArrayError(PyireeError, RuntimeError):
     """A device array is used after it was deleted or donated."""
 
 

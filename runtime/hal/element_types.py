@@ -3,6 +3,7 @@
 import functools
 
 import numpy as np
+from pyiree.runtime.errors import PyireeError
 from pyiree.runtime.vmfb.abi import ELEMENT_NAMES
 
 _NATIVE = {
@@ -47,7 +48,7 @@ _EXTENDED = {  # of the package ml_dtypes; those of less than a byte take one
 }
 
 
-class ElementTypeError(TypeError):
+class ElementTypeError(PyireeError, TypeError):
     """A dtype that devices don't have, or an element type that NumPy doesn't have."""
 
 

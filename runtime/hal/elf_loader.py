@@ -10,6 +10,7 @@ import ctypes
 import mmap
 import struct
 
+from pyiree.runtime.errors import PyireeError
 from pyiree.runtime.hal.processor import host_architecture
 from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
@@ -55,7 +56,7 @@ _libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 
-class ElfError(ValueError):
+class ElfError(PyireeError, ValueError):
     """The file is not an ELF that can be loaded here."""
 
 

@@ -13,6 +13,7 @@ import functools
 import struct
 from collections.abc import Sequence
 
+from pyiree.runtime.errors import PyireeError
 from pyiree.runtime.hal import layout
 from pyiree.runtime.hal.elf_loader import ElfError, LoadedElf, load_elf
 from pyiree.runtime.hal.processor import host_architecture, processor_data
@@ -25,7 +26,7 @@ _MAXIMUM_EXPORTS = 1 << 16
 _FORMATS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "ptr": "Q"}
 
 
-class ExecutableError(ValueError):
+class ExecutableError(PyireeError, ValueError):
     """An executable can't be loaded: it is damaged, or not for this machine."""
 
 
@@ -88,7 +89,7 @@ def _create(elf: LoadedElf, constants: Sequence[int]) -> tuple[int, bool]:
         raise ExecutableError("the executable imports functions, which this runtime does not provide")
     wanted = _read(elf, abi.LIBRARY, library, "constant_count")
     if wanted != len(constants):
-        raise ExecutableError(f"the executable takes {wanted} constants, {len(constants)} were given")
+        raise ExecutableError(f"the executable takes {wanted} constants, not {len(constants)}")
     count = _read(elf, abi.LIBRARY, library, "export_count")
     if count > _MAXIMUM_EXPORTS:
         raise ElfError(f"the executable claims to have {count} exports")

@@ -6,6 +6,7 @@ it.
 
 from collections.abc import Callable
 
+from pyiree.runtime.errors import PyireeError
 from pyiree.runtime.fork import fork_safe_lock
 from pyiree.runtime.hal.device import Device
 from pyiree.runtime.hal.drivers import local_sync, local_task, null
@@ -19,7 +20,7 @@ _devices: dict[tuple[str, int], Device] = {}
 _lock = fork_safe_lock()
 
 
-class UnknownDriverError(ValueError):
+class UnknownDriverError(PyireeError, ValueError):
     """No driver of that name is registered."""
 
 
@@ -36,7 +37,11 @@ def driver_names() -> list[str]:
 def get_device(name: str, index: int = 0) -> Device:
     """The device `index` of a driver, made at the first call and then kept for the process."""
     if name not in _drivers:
-        raise UnknownDriverError(f"no driver is called {name!r}; there are {', '.join(driver_names())}")
+        import difflib  # only for messages
+
+        near = difflib.get_close_matches(name, driver_names(), 1)
+        advice = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(driver_names())}"
+        raise UnknownDriverError(f"no driver is called {name!r}; {advice}")
     with _lock:
         if (name, index) not in _devices:
             _devices[name, index] = _drivers[name](index)

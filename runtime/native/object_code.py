@@ -19,13 +19,14 @@ from pathlib import Path
 
 import llvmlite
 import llvmlite.binding as llvm
+from pyiree.runtime.errors import PyireeError
 from pyiree.runtime.native import sources
 from pyiree.runtime.native.exports import EXPORTS
 
 PREBUILT = Path(__file__).with_name("prebuilt")
 
 
-class NativeBuildError(RuntimeError):
+class NativeBuildError(PyireeError, RuntimeError):
     """The native runtime could not be built or loaded."""
 
 

@@ -13,6 +13,7 @@ import os
 import threading
 import time
 
+from pyiree.runtime.errors import PyireeError
 from pyiree.runtime.fork import fork_safe_lock
 from pyiree.runtime.native.image import image
 from pyiree.runtime.task import layout
@@ -20,7 +21,7 @@ from pyiree.runtime.task import layout
 _SPIN_POLLS = 2000  # 30 to 100 microseconds
 
 
-class ThreadCountError(ValueError):
+class ThreadCountError(PyireeError, ValueError):
     """PYIREE_THREADS is not a number of threads."""
 
 

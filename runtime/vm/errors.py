@@ -1,9 +1,10 @@
 """What a running program can end with."""
 
+from pyiree.runtime.errors import PyireeError
 from pyiree.runtime.vmfb.abi import STATUS_NAMES
 
 
-class VmError(RuntimeError):
+class VmError(PyireeError, RuntimeError):
     """A program or an import failed: an IREE status code, a message, and where it happened."""
 
     def __init__(self, status: int, message: str = "", trace: tuple[str, ...] = ()):
@@ -15,5 +16,5 @@ class VmError(RuntimeError):
         super().__init__(f"{text} (in {', called from '.join(trace)})" if trace else text)
 
 
-class ClosedError(RuntimeError):
+class ClosedError(PyireeError, RuntimeError):
     """A module or context is used after it was closed."""

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from pyiree.runtime.hal.element_types import dtype_of, element_type_of
 
 WORKER = pathlib.Path(__file__).with_name("iree_worker.py")
 DEVICES = ("local-task", "local-sync")
@@ -88,6 +89,11 @@ def programs():
     return {name: Program(name, function, shapes) for name, (function, *shapes) in _programs().items()}
 
 
+def _array(described):
+    dtype = dtype_of(described["type"])
+    return np.fromfile(described["path"], dtype).reshape(described["shape"])
+
+
 @pytest.fixture(scope="session")
 def iree_jobs(tmp_path_factory):
     """A function (jobs) that lets one process of IREE compile and run them, and gives their results in order.
@@ -107,13 +113,15 @@ def iree_jobs(tmp_path_factory):
             else:
                 source = folder / f"{number}.mlir"
                 source.write_text(content)
-            inputs = [folder / f"{number}-in{i}.npy" for i in range(len(arguments))]
-            for path, array in zip(inputs, arguments):
-                np.save(path, array)
+            inputs = []
+            for i, array in enumerate(map(np.asarray, arguments)):
+                path = folder / f"{number}-in{i}"
+                path.write_bytes(array.tobytes())
+                inputs.append({"path": str(path), "shape": array.shape, "type": element_type_of(array.dtype)})
             described.append(
                 {
                     "source": source and str(source), "phase": phase, "vmfb": str(vmfb), "devices": list(devices),
-                    "inputs": [str(path) for path in inputs],
+                    "inputs": inputs,
                 }
             )  # fmt: skip
         (folder / "jobs.json").write_text(json.dumps(described))
@@ -122,7 +130,7 @@ def iree_jobs(tmp_path_factory):
         assert done.returncode == 0, done.stderr[-3000:]
         found = []
         for job, result in zip(described, json.loads((folder / "results.json").read_text())):
-            arrays = {device: [np.load(path) for path in paths] for device, paths in result["outputs"].items()}
+            arrays = {device: [_array(item) for item in items] for device, items in result["outputs"].items()}
             found.append((result["error"] or arrays, job["vmfb"]))
         return found
 

@@ -1,8 +1,9 @@
 """Compiles and runs programs with IREE, many in one process: `python iree_worker.py FOLDER`.
 
 Enters: FOLDER/jobs.json, a list of {"source": file or null, "phase": where IREE's compiler begins, "vmfb": file,
-"devices": drivers to run it on, "inputs": NumPy files}. Leaves: the `.vmfb` files of the jobs
-with a source, FOLDER/results.json with an error message or the NumPy files of the results for each device of each job.
+"devices": drivers to run it on, "inputs": arrays}. Leaves: the `.vmfb` files of the jobs
+with a source, FOLDER/results.json with an error message or the arrays that are results for each device of each job.
+An array is {"path": file of its bytes, "shape": its sizes, "type": the HAL's number for its element type}.
 """
 
 import ctypes
@@ -41,14 +42,30 @@ def compile_program(session, text, phase, output_path):
 
 
 def run_program(path, driver, inputs):
-    """Calls `main` on a driver's device and gives the results."""
+    """Calls `main` on a driver's device; gives shape, element type and bytes of each result."""
     import iree.runtime as rt
 
     config = rt.Config(device=rt.get_device(driver))
     module = rt.VmModule.mmap(config.vm_instance, str(path))
-    results = rt.load_vm_modules(module, config=config)[0].main(*inputs)
-    # Copies: what IREE gives maps the device's memory.
-    return [np.array(r) for r in (results if isinstance(results, (list, tuple)) else [results])]
+    context = rt.VmContext(config.vm_instance, modules=[*config.default_vm_modules, module])
+    arguments, results = rt.VmVariantList(len(inputs)), rt.VmVariantList(1)
+    for described in inputs:
+        buffer = config.device.allocator.allocate_buffer_copy(
+            rt.MemoryType.DEVICE_LOCAL | rt.MemoryType.HOST_VISIBLE,
+            rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
+            config.device,
+            np.fromfile(described["path"], np.uint8),
+        )
+        arguments.push_ref(rt.HalBufferView(buffer, described["shape"], described["type"]))
+    context.invoke(module.lookup_function("main"), arguments, results)
+    found = []
+    for i in range(len(results)):
+        view = results.get_as_object(i, rt.HalBufferView)
+        size = view.byte_length
+        # Copies: what IREE gives maps the device's memory.
+        content = bytes(view.map().asarray([size], np.dtype(np.uint8))) if size else b""
+        found.append((list(view.shape), int(view.element_type), content))
+    return found
 
 
 def main(folder):
@@ -68,13 +85,12 @@ def main(folder):
                     sessions[key] = Session()
                     sessions[key].set_flags(*FLAGS, *(["--iree-input-type=stablehlo"] if key else []))
                 compile_program(sessions[key], pathlib.Path(job["source"]).read_bytes(), job["phase"], job["vmfb"])
-            inputs = [np.load(path) for path in job["inputs"]]
             for device in job["devices"]:
-                found = run_program(job["vmfb"], device, inputs)
                 outputs[device] = []
-                for i, array in enumerate(found):
-                    outputs[device].append(str(folder / f"{number}-{device}-{i}.npy"))
-                    np.save(outputs[device][-1], array)
+                for i, (shape, kind, content) in enumerate(run_program(job["vmfb"], device, job["inputs"])):
+                    path = folder / f"{number}-{device}-{i}"
+                    path.write_bytes(content)
+                    outputs[device].append({"path": str(path), "shape": shape, "type": kind})
             results.append({"error": None, "outputs": outputs})
         except Exception as error:
             results.append({"error": f"{type(error).__name__}: {error}", "outputs": outputs})

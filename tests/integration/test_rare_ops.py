@@ -180,3 +180,17 @@ func.func private @largest(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {
   return %0 : tensor<f32>
 }""", x, np.float32(-9))  # fmt: skip
     assert got == 5
+
+
+def test_tuples_of_a_caller_are_their_parts(run_main, random):
+    x, y = random.standard_normal(4).astype(np.float32), np.arange(3, dtype=np.int32)
+    pair = "tuple<tensor<4xf32>, tuple<tensor<3xi32>, !stablehlo.token>>"
+    got = run_main(
+        f"func.func @main(%t: {pair}, %z: tensor<4xf32>) -> (tuple<{pair}, tensor<4xf32>>, tensor<4xf32>) {{\n"
+        f'  %x = "stablehlo.get_tuple_element"(%t) {{index = 0 : i32}} : ({pair}) -> tensor<4xf32>\n'
+        "  %s = stablehlo.add %x, %z : tensor<4xf32>\n"
+        f"  %r = stablehlo.tuple %t, %s : tuple<{pair}, tensor<4xf32>>\n"
+        f"  return %r, %x : tuple<{pair}, tensor<4xf32>>, tensor<4xf32>\n}}", x, y, x,
+    )  # fmt: skip
+    for found, wanted in zip(got, (x, y, x + x, x), strict=True):
+        np.testing.assert_array_equal(found, wanted)

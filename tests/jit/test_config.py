@@ -120,3 +120,22 @@ def test_a_cpu_must_exist(setting):
     with pytest.raises(ConfigError, match=message) as caught:
         pyiree.jit(lambda x: x + 1)(np.float32(1))
     assert not hasattr(caught.value, "__notes__")  # nothing was compiled, so there is nothing to reproduce
+
+
+def test_options_of_the_compiler():
+    x = np.ones(3, np.float32)
+    with pytest.raises(ConfigError, match="the compiler has no option 'speed'; it has target_cpu, "):
+        pyiree.jit(lambda x: x + 1, compiler_options={"speed": 9})
+    with pytest.raises(ConfigError, match="the compiler has no option 'speed'"):
+        pyiree.compile("module {}", speed=9)
+    with pytest.warns(UserWarning, match="xla_cpu_enable_fast_math is an option of XLA; pyiree ignores it"):
+        function = pyiree.jit(lambda x: x + 1, compiler_options={"xla_cpu_enable_fast_math": True})
+    np.testing.assert_array_equal(function(x), x + 1)
+    chosen = pyiree.jit(lambda x: x + 2, compiler_options={"target_cpu": "x86-64-v2", "verify_each": True})
+    assert "xmm" in chosen.lower(x).as_text("asm") and "ymm" not in chosen.lower(x).as_text("asm")
+    np.testing.assert_array_equal(chosen(x), x + 2)
+
+
+def test_an_option_may_name_a_folder_for_the_passes(tmp_path):
+    pyiree.jit(lambda x: x + 3, compiler_options={"dump_dir": tmp_path}).lower(np.ones(3, np.float32)).compile()
+    assert any(tmp_path.iterdir())

@@ -181,9 +181,15 @@ class TestCompiled:
         with pytest.raises(pyiree.SignatureError, match="can't be transformed"):
             jax.jit(compiled)(*ARGS)
 
+    def test_arguments_go_by_their_names(self):
+        compiled = pyiree.jit(lambda x, n, p: x * n + p["w"][0], static_argnums=1).lower(X, 2, {"w": [X]}).compile()
+        np.testing.assert_array_equal(compiled(X, {"w": [X]}), 3 * X)
+        with pytest.raises(pyiree.SignatureError, match=r"float32\[2, 3\] as p\['w'\]\[0\], not float32\[3\]"):
+            compiled(X, {"w": [X[0]]})
+
     def test_what_it_tells(self, compiled):
         memory = compiled.memory_analysis()
-        assert memory["argument_size_in_bytes"] == 48 and memory["output_size_in_bytes"] == 20
+        assert memory.argument_size_in_bytes == 48 and memory.output_size_in_bytes == 20
         assert set(compiled.timing) >= {"trace", "lower"}
         assert compiled.runtime_executable() is not None
 
@@ -237,6 +243,8 @@ class TestWithoutTracing:
         self.check(pyiree.compile(str(tmp_path / "program.mlir")))
 
     def test_errors(self, tmp_path):
+        with pytest.raises(pyiree.CompileError, match="'hello' is neither a program nor a file"):
+            pyiree.compile("hello")
         with pytest.raises(pyiree.CompileError, match=r"there is no file nothing.mlir"):
             pyiree.compile("nothing.mlir")
         with pytest.raises(pyiree.CompileError, match="empty"):

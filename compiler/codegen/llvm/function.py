@@ -5,7 +5,7 @@ One lane means a scalar: `vec(1, F32)` is `float`; splat, reduce, masked loads a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pyiree.compiler.errors import CompileError
 
@@ -333,6 +333,26 @@ class Function(Instructions):
         if isinstance(first, Value):
             return self.phi([(first, first_end), (second, second_end)])
         return [self.phi([(a, first_end), (b, second_end)]) for a, b in zip(first, second, strict=True)]
+
+    def switch(
+        self,
+        number: Value,
+        cases: Mapping[int, Callable[[], Sequence[Value]]],
+        default: Callable[[], Sequence[Value]],
+    ) -> list[Value]:
+        """Emits what is done for each number, and for others; gives what they return, joined by phis."""
+        other, join = self.new_label("switch.default"), self.new_label("switch.end")
+        labels = {case: self.new_label("switch.case") for case in cases}
+        targets = " ".join([f"{number.ty} {case}, label %{label}" for case, label in labels.items()])
+        self._end(f"switch {number.ty} {number.ref}, label %{other} [ {targets} ]")
+        results, ends = [], []
+        for label, emit in [*zip(labels.values(), cases.values()), (other, default)]:
+            self.block(label)
+            results.append(emit())
+            ends.append(self.label)
+            self.br(join)
+        self.block(join)
+        return [self.phi(list(zip(values, ends))) for values in zip(*results, strict=True)]
 
     def _weights(self, likely: bool | None) -> str:
         if likely is None:

@@ -25,7 +25,7 @@ from .function import Function
 from .objects import KERNEL_SYMBOL
 from .values import I32, I64, PTR, VOID, Value, bits, const, i64
 
-MAX_BINDINGS = 48
+MAX_BINDINGS = 32
 MAX_CONSTANTS = 48
 
 # Flush-to-zero and denormals-are-zero in MXCSR; FZ and FZ16 in FPCR.

@@ -72,9 +72,9 @@ def _with_more(program, bindings=0, constants=0):
 
 
 def test_limits_of_an_interface(run_passes, program):
-    run_passes(_with_more(program, 46, 47), PASS)
-    with pytest.raises(CompileError, match="dispatch 'double' has 49 bindings; a kernel can have 48"):
-        run_passes(_with_more(program, bindings=47), PASS)
+    run_passes(_with_more(program, 30, 47), PASS)
+    with pytest.raises(CompileError, match="dispatch 'double' has 33 bindings; a kernel can have 32"):
+        run_passes(_with_more(program, bindings=31), PASS)
     with pytest.raises(CompileError, match="dispatch 'double' has 49 push constants; a kernel can have 48"):
         run_passes(_with_more(program, constants=48), PASS)
 

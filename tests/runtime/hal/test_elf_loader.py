@@ -44,7 +44,7 @@ def test_pages_are_never_writable_and_executable(elf):
 
 
 def test_wrong_constants_are_named(elf):
-    with pytest.raises(ExecutableError, match="takes 0 constants, 2 were given"):
+    with pytest.raises(ExecutableError, match="takes 0 constants, not 2"):
         create_executable(elf, [1, 2])
 
 

@@ -146,7 +146,7 @@ def test_errors_name_what_is_wrong(load):
     for value in (np.zeros(4), np.zeros(5, np.float32), np.zeros((4, 1), np.float32)):
         with pytest.raises(TypeError, match=r"argument 1 of main must be float32\[4\], not"):
             program([x, value])
-    with pytest.raises(TypeError, match="takes 2 arrays, 1 were given"):
+    with pytest.raises(TypeError, match="takes 2 arrays, not 1"):
         program([x])
     with pytest.raises(TypeError, match="takes 2 arguments"):
         module.main(x)

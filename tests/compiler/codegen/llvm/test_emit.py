@@ -227,6 +227,23 @@ def test_nested_control_flow(run_ir):
     assert [_run(run_ir, build, [ctypes.c_int64(n)], ctypes.c_int64) for n in (27, 1, 0)] == [111, 0, -1]
 
 
+def test_switch(run_ir):
+    """One of several ways by a number, some of which have control flow of their own."""
+
+    def build(m):
+        f = m.function("go", [("n", I64)], I64, linkage="")
+        n = f.args["n"]
+
+        def chosen():
+            return [f.if_else(f.icmp("sgt", n, 4), lambda: f.mul(n, 10), lambda: f.mul(n, 100)), n]
+
+        first, second = f.switch(n, {3: chosen, 5: chosen, 7: lambda: [n, f.add(n, 1)]}, lambda: [zero(I64), n])
+        f.ret(f.add(f.mul(first, 1000), second))
+
+    got = [_run(run_ir, build, [ctypes.c_int64(n)], ctypes.c_int64) for n in (3, 5, 7, 4, -1)]
+    assert got == [300_003, 50_005, 7008, 4, -1]
+
+
 @pytest.mark.parametrize("width", [2, 4, 16])
 def test_shuffles(run_ir, width):
     x = np.arange(width, dtype=np.float32)

@@ -192,15 +192,15 @@ def test_denormals_are_kept_and_the_mode_restored(runnable_target, load_library,
 def test_limits_are_errors():
     target = targets.named("x86-64")
     for entry, words in (
-        (EntryPoint("k", "k", 0, 49), "49 bindings; at most 48"),
+        (EntryPoint("k", "k", 0, 33), "33 bindings; at most 32"),
         (EntryPoint("k", "k", 49, 0), "49 push constants; at most 48"),
         (EntryPoint("k", "k", 0, 0, local_memory_bytes=target.local_bytes + 1), "bytes of workgroup local memory"),
         (EntryPoint("k", "", 0, 0), "needs a name"),
     ):
         with pytest.raises(CompileError, match=words):
             build_executable("unit", [entry], [Unit("", symbol="k")], target)
-    with pytest.raises(CompileError, match="more than 48 bindings"):
-        Kernel(Module(target)).binding(48)
+    with pytest.raises(CompileError, match="more than 32 bindings"):
+        Kernel(Module(target)).binding(32)
 
 
 def test_undefined_function_is_named():

@@ -126,6 +126,90 @@ def test_transients_are_allocated_in_front_and_freed_behind(run_passes, accepted
     assert text.count("alloca ") == 2 and "util.return %1#0, %2" in text.replace("%0#0, %1", "%1#0, %2")
 
 
+def _sized(text):
+    """With sizes of 64 bytes."""
+    text = text.replace("%n}", "%c64}").replace(", %n :", ", %c64 :")
+    return text.replace("%c0 = arith.constant 0", "%c64 = arith.constant 64 : index\n  %c0 = arith.constant 0", 1)
+
+
+def _branching(then, other):
+    return _sized(
+        loop(
+            f"""
+    %odd = arith.trunci %flag : i8 to i1
+    %b:2 = scf.if %odd -> ({R}, {T}) {{
+      {then}
+    }} else {{
+      {other}
+    }}
+    scf.yield %b#0, %b#1 : {R}, {T}"""
+        ).replace("%k: index", "%k: index, %flag: i8")
+    )
+
+
+NEW = f"""%new, %ta = stream.resource.alloca uninitialized await(%t) => {R}{{%n}} => {T}
+    {copy("e", "%ta", "%a", "%new")}
+    scf.yield %new, %e : {R}, {T}"""
+
+
+def test_branches_leave_their_results_in_memory_from_before_the_loop(run_passes, accepted, in_order):
+    text = run_passes(_branching(NEW, "scf.yield %a, %t : " + f"{R}, {T}"), HOIST)
+    accepted(text)
+    # One way writes there what it makes, the other copies what it hands on.
+    assert text.count("resource.alloca ") == 2
+    in_order(
+        text,
+        "alloca ", "alloca ", "scf.for", "%arg6 = %arg0", "%arg8 = %result,", "%arg9 = %result_", "scf.if",
+        "%arg6 as ", "%arg8 as ", "scf.yield %arg8", "else", "%arg6 as ", "%arg8 as ", "scf.yield %arg8",
+        "scf.yield %arg8, ", ", %arg9, %arg8 :",
+    )  # fmt: skip
+
+
+def test_what_a_branch_hands_on_is_copied_if_it_is_small(run_passes):
+    text = _branching(NEW, "scf.yield %a, %t : " + f"{R}, {T}").replace("constant 64", "constant 100000")
+    made = run_passes(text, HOIST)
+    assert made.index("scf.if") < made.index("resource.alloca")
+    both = _branching(NEW, NEW).replace("constant 64", "constant 100000")
+    made = run_passes(both, HOIST)
+    assert made.count("resource.alloca ") == 2 and made.index("resource.alloca") < made.index("scf.for")
+
+
+def test_transients_of_branches_leave_the_loop(run_passes, accepted, in_order):
+    used = f"""%tmp, %tb = stream.resource.alloca uninitialized await(%t) => {R}{{%n}} => {T}
+    {copy("g", "%tb", "%a", "%tmp")}
+    {copy("h", "%g", "%tmp", "%a")}
+    %free = stream.resource.dealloca await(%h) => %tmp : {R}{{%n}} => {T}
+    scf.yield %a, %free : {R}, {T}"""
+    text = run_passes(_branching(used, "scf.yield %a, %t : " + f"{R}, {T}"), HOIST)
+    accepted(text)
+    in_order(text, "alloca ", "scf.for", "scf.if", "cmd.execute", "cmd.execute", "else", "scf.yield", "dealloca")
+    assert text.count("resource.alloca ") == 1
+
+
+def test_a_branch_outside_of_loops_allocates_where_it_does(run_passes):
+    text = _branching(NEW, NEW)
+    start, end = text.index("%r:2"), text.index("util.return")
+    inner = text[text.index("%odd") : text.rindex("scf.yield")].replace("await(%t)", "await(%t0)")
+    inner = inner.replace("%a ", "%x ").replace("%a,", "%x,")
+    made = run_passes(text[:start] + inner + text[end:].replace("%r#", "%b#"), HOIST)
+    assert made.index("scf.if") < made.index("resource.alloca")
+
+
+def test_what_inner_loops_leave_is_copied_out_of_their_buffers(run_passes, accepted, in_order):
+    inner = f"""
+    %b:2 = scf.for %j = %c0 to %i step %c1 iter_args(%a = %o, %t = %u) -> ({R}, {T}) {{
+      {NEW}
+    }}
+    scf.yield %b#0, %b#1 : {R}, {T}"""
+    source = loop(inner).replace("iter_args(%a = %x, %t = %t0)", "iter_args(%o = %x, %u = %t0)")
+    text = run_passes(_sized(source), HOIST)
+    accepted(text)
+    # Two for each loop, none of them in a loop.
+    assert text.count("resource.alloca ") == 4
+    in_order(text, "alloca ", "alloca ", "alloca ", "scf.for", "scf.for", "scf.yield", "cmd.copy", "scf.yield")
+    assert "alloca" not in text[text.index("scf.for") :]
+
+
 def test_work_that_the_host_waits_for_needs_no_chain(run_passes, accepted):
     text = run_passes(
         f"""

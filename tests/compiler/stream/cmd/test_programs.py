@@ -71,7 +71,7 @@ def test_numbers(name, iree_tool, tmp_path):
     lowered = jax.jit(function).lower(*arguments)
     module = compile(lowered.compiler_ir("stablehlo"), compile_to="flow").module
     # IREE's code generator knows no kernels that call kernels.
-    calling = ("pyiree-stream-form-loop-dispatches", "pyiree-stream-form-while-dispatches")
+    calling = ("pyiree-stream-form-loop-dispatches", "pyiree-stream-form-control-dispatches")
     PassManager([name for name in PASSES if name not in calling]).run(module, PassContext())
     text = str(module)
     module = tmp_path / "module.vmfb"

@@ -14,7 +14,7 @@ SAVING = (
     "iree-stream-elide-timepoints",
 )  # fmt: skip
 #: These make one command of a loop, which the simulator would take for a dispatch like any other.
-LAST = ("pyiree-stream-form-loop-dispatches", "pyiree-stream-form-while-dispatches")
+LAST = ("pyiree-stream-form-loop-dispatches", "pyiree-stream-form-control-dispatches")
 
 
 def lowered(text, without=()):

@@ -1,4 +1,4 @@
-"""Loops of little work that data steers become dispatches that go on until the condition no longer holds."""
+"""Loops of little work that data steers become dispatches that go through their blocks until they are left."""
 
 import io
 
@@ -9,7 +9,7 @@ import pytest
 from jax import lax
 from pyiree.compiler.stream import command_costs
 
-PASS = "pyiree-stream-form-while-dispatches"
+PASS = "pyiree-stream-form-control-dispatches"
 _RANDOM = np.random.default_rng(11)
 
 
@@ -72,19 +72,28 @@ def test_a_loop_is_a_dispatch(run_passes, in_order):
     text = run_passes(source, PASS)
     in_order(
         text,
-        "func.func @main_while_0(",
+        "func.func @main_control_0(",
+        "call @load_i64(",
         "scf.while",
-        "func.call @f(",
-        "func.call @load_i8(",
         "arith.cmpi slt",
         "scf.condition",
-        "arith.addi",
-        "func.call @f_0(",
-        "arith.addi",
+        "scf.index_switch",
+        "case 0",
+        "call @load_i64(",
+        "call @f(",
+        "call @load_i8(",
+        "arith.select",
+        "scf.yield",
+        "case 1",
+        "call @f_0(",
+        "call @fill_64(",
+        "scf.yield",
+        "default",
+        "call @fill_64(",
         "scf.yield",
         "call @fill_64(",
         "util.func public @main",
-        "stream.cmd.dispatch @main_while_0::@main_while_0(",
+        "stream.cmd.dispatch @main_control_0::@main_control_0(",
         "stream.timepoint.await",
         "stream.resource.load",
         "arith.select",
@@ -236,6 +245,74 @@ def _unbounded_inside(x):
     )
 
 
+def _branch(x):
+    """One way makes something new, the other hands on what was there."""
+
+    def step(state):
+        x, k = state
+        return lax.cond(x.sum() > k, lambda x: jnp.flip(x) * 0.9, lambda x: x, x), k + 1
+
+    return lax.while_loop(lambda s: (s[1] < 40) & (jnp.abs(s[0]).max() > 1e-3), step, (x, 0))
+
+
+def _swapping_branch(x, y):
+    def step(state):
+        x, y, k = state
+        x, y = lax.cond(x[0] > y[1], lambda x, y: (y, x), lambda x, y: (x + 0.3, y + x.sum() * 0.01), x, y)
+        return x, y, k + 1
+
+    return lax.while_loop(lambda s: (s[2] < 30) & (s[0].sum() < 1e3), step, (x, y, 0))
+
+
+def _switch(x):
+    ways = [lambda x: jnp.sin(x) @ jnp.cos(x).T, lambda x: jnp.flip(x) + 1, lambda x: jnp.cumsum(x, 0) * 0.1]
+    return lax.fori_loop(0, 30, lambda i, x: lax.switch((i * i + x[0, 0].astype(int)) % 3, ways, x), x)
+
+
+def _loop_in_a_branch(x):
+    def shrink(x):
+        return lax.while_loop(lambda y: y.sum() > 1.0, lambda y: y * 0.7 - jnp.flip(y) * 0.01, x)
+
+    def step(state):
+        x, k = state
+        return lax.cond(x.sum() > 0, shrink, lambda x: x + 2.0 + jnp.sin(x), x), k + 1
+
+    return lax.while_loop(lambda s: s[1] < 50, step, (x, 0))
+
+
+def _branch_in_a_branch(x):
+    def inner(x, k):
+        return lax.cond(k % 2 == 0, lambda x: (x * 2, k + 1), lambda x: (x, k + 3), x)
+
+    def step(state):
+        x, k = state
+        return lax.cond(x.sum() < 30, inner, lambda x, k: (x * 0.1, k + 1), x, k)
+
+    return lax.while_loop(lambda s: s[1] < 60, step, (x, 0))
+
+
+def _results_of_inner_loops(x, y):
+    """What several loops in one iteration leave is handed on, crosswise."""
+
+    def half(x, limit):
+        return lax.while_loop(lambda s: s.sum() > limit, lambda s: s * 0.6 + jnp.flip(s) * 0.1, x)
+
+    def step(i, state):
+        x, y = state
+        return half(y + i, 2.0), half(x + 1, 3.0)
+
+    return lax.fori_loop(0, 9, step, (x, y))
+
+
+def _counted_in_between(x):
+    def step(state):
+        x, k = state
+        x = lax.fori_loop(0, 3, lambda i, x: jnp.flip(x) + i, x)
+        return jnp.where(x > 9, x * 0.1, x), k + x[0].astype(int) % 3 + 1
+
+    return lax.while_loop(lambda s: s[1] < 40, step, (x, 0))
+
+
 _A = _f32(16, 16)
 PROGRAMS = {
     "newton": (_newton, (np.abs(_f32(4)) + 0.5,)),
@@ -258,6 +335,13 @@ PROGRAMS = {
     "inner_last": (_inner_last, (np.abs(_f32(4)),)),
     "counted_around": (_counted_around, (np.abs(_f32(4)),)),
     "unbounded_inside": (_unbounded_inside, (np.abs(_f32(4)),)),
+    "branch": (_branch, (np.abs(_f32(5)),)),
+    "swapping_branch": (_swapping_branch, (_f32(5), _f32(5))),
+    "switch": (_switch, (_f32(6, 6),)),
+    "loop_in_a_branch": (_loop_in_a_branch, (_f32(8),)),
+    "branch_in_a_branch": (_branch_in_a_branch, (np.abs(_f32(5)),)),
+    "results_of_inner_loops": (_results_of_inner_loops, (np.abs(_f32(4)), np.abs(_f32(4)))),
+    "counted_in_between": (_counted_in_between, (_f32(4),)),
 }
 
 

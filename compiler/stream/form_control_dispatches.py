@@ -1,0 +1,354 @@
+"""pyiree-stream-form-control-dispatches: loops of little work run on the device, whatever their blocks do.
+
+Before: the host goes through the blocks of a loop, waits for conditions, reads them, and has the device do the work of
+one block after the other.
+After:  one dispatch goes through the blocks until the loop is left, or there was much work.
+
+    ^bb0:
+      cf.br ^bb1(%n, %a, %t)
+    ^bb1(%i: i32, %x: !stream.resource<…>, %u: !stream.timepoint):
+      %t1 = stream.cmd.execute await(%u) => with(…) { … condition … }
+      …
+      cf.cond_br %holds, ^bb2, ^bb7
+    ^bb2 …:                            inner loops, branches
+    ^bb7:
+      … %x …
+    →
+    ^bb0:
+      cf.br ^bb1(%c1, %t)
+    ^bb1(%first: i64, %u: !stream.timepoint):
+      %t1 = stream.cmd.execute await(%u) => with(%a as …, %b as …, %state as …) { stream.cmd.dispatch @loop::@loop }
+      %s = stream.timepoint.await %t1 => %state
+      %at, %place = stream.resource.load %s[0], %s[8]
+      %y = arith.select (%place is 0), %a, %b
+      cf.cond_br (%at is the exit), ^bb7, ^bb1(%c0, %t1)
+    ^bb7:
+      … %y …
+
+The function is `control_function`'s. A dispatch ends after some milliseconds, so that a program can be interrupted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pyiree.compiler.dialects.arith import CmpIOp, ConstantOp, IndexCastOp, SelectOp, TruncIOp
+from pyiree.compiler.dialects.builtin import ModuleOp
+from pyiree.compiler.dialects.cf import BranchOp, CondBranchOp, SwitchOp
+from pyiree.compiler.dialects.util import FuncOp
+from pyiree.compiler.ir.attributes import ArrayAttr, IntegerAttr, SymbolRefAttr
+from pyiree.compiler.ir.builder import Builder
+from pyiree.compiler.ir.canonicalize import canonicalize
+from pyiree.compiler.ir.core import Block, BlockArgument, Operation, Value
+from pyiree.compiler.ir.passes import PassContext, register_pass
+from pyiree.compiler.ir.symbol_table import SymbolTable
+from pyiree.compiler.ir.types import Type, i64, index
+from pyiree.compiler.stream import ops
+from pyiree.compiler.stream.command_costs import (
+    Costs,
+    commands_nanoseconds,
+    entry_costs,
+    is_little,
+    nanoseconds_of_dispatch,
+)
+from pyiree.compiler.stream.control_function import WORD, ControlFunction, is_staged
+from pyiree.compiler.stream.fuse_dispatch_bindings import MAX_BINDINGS
+from pyiree.compiler.stream.loop_function import commands_of, is_host_arithmetic
+from pyiree.compiler.stream.loop_region import LoopRegion, loops_of
+from pyiree.compiler.stream.pack_dispatch_operands import words_of
+from pyiree.compiler.stream.types import STAGING, TRANSIENT, ResourceAccessAttr, ResourceType, is_resource, timepoint
+
+
+@register_pass("pyiree-stream-form-control-dispatches")
+def form_control_dispatches(module: ModuleOp, context: PassContext) -> None:
+    """Replaces the loops of every host function, outer ones first."""
+    symbols = SymbolTable(module)
+    costs = entry_costs(module)
+    for func in list(module.body_block.ops):
+        if isinstance(func, FuncOp) and not func.is_declaration:
+            number = 0
+            while (made := _next_function(func, costs, f"{func.sym_name}_control_{number}")) is not None:
+                _Replacement(*made, func, symbols).run()
+                number += 1
+            if number:
+                canonicalize(func, context)
+
+
+def _next_function(func: FuncOp, costs: Costs, name: str) -> tuple[ControlFunction, list[Value]] | None:
+    """The function of the first loop that can be replaced, and what it has to wait for."""
+    for loop in loops_of(func.body.blocks):
+        device = _DeviceLoop(loop, costs)
+        if not device.is_possible():
+            continue
+        made = ControlFunction(loop, device.work, name)
+        # One more binding is the function's own memory.
+        if made.build() and len(made.resources) < MAX_BINDINGS:
+            return made, device.waits
+    return None
+
+
+class _DeviceLoop:
+    """Whether the device can do a loop, and what the work of its blocks is."""
+
+    def __init__(self, loop: LoopRegion, costs: Costs) -> None:
+        self.loop, self.costs = loop, costs
+        #: Timepoints from before the loop that its commands wait for.
+        self.waits: list[Value] = []
+        #: The nanoseconds of each block.
+        self.work: dict[Block, int] = {}
+
+    def is_possible(self) -> bool:
+        """Whether blocks are arithmetic, commands of little work and numbers read, and the host would be asked in
+        between: counted loops of commands alone are another pass's."""
+        blocks = self.loop.blocks
+        listed = [op for block in blocks for op in block.ops if op is not block.terminator]
+        if not any(isinstance(op, ops.CmdExecuteOp) for op in listed):
+            return False
+        if not any(isinstance(op, ops.ResourceLoadOp) for op in listed) and all(map(_only_counts, blocks)):
+            return False
+        for block in blocks:
+            work = commands_nanoseconds(block.ops, self.costs)
+            if work is None or not is_little(work):
+                return False
+            self.work[block] = max(1, round(work))
+        self._wait_for(v for v in self.loop.entry.operands if v.type is timepoint)
+        return all(map(self._is_known, listed)) and all(self._is_plain(block) for block in blocks)
+
+    @staticmethod
+    def _is_plain(block: Block) -> bool:
+        """Whether what a block is given is what a device knows, and its end a branch."""
+        if not isinstance(block.terminator, BranchOp | CondBranchOp | SwitchOp):
+            return False
+        return not any(is_staged(argument) or argument.type.is_float for argument in block.arguments)
+
+    def _is_known(self, op: Operation) -> bool:
+        """Whether the device can do an op."""
+        if isinstance(op, ops.CmdExecuteOp):
+            self._wait_for([op.await_timepoint] if op.await_timepoint is not None else [])
+            return commands_of(op) is not None and self._has_known_sizes(op)
+        if isinstance(op, ops.TimepointJoinOp):
+            self._wait_for(op.await_timepoints)
+            return True
+        if isinstance(op, ops.TimepointAwaitOp):
+            self._wait_for([op.await_timepoint])
+            return all(isinstance(user, ops.ResourceLoadOp) for result in op.results for user in result.users)
+        if isinstance(op, ops.TimepointImmediateOp):
+            return True
+        if isinstance(op, ops.ResourceLoadOp):
+            return not op.result.type.is_float
+        return is_host_arithmetic(op)
+
+    def _wait_for(self, times: Iterable[Value]) -> None:
+        self.waits += [t for t in times if not self.loop.is_inside(t) and t not in self.waits]
+
+    def _has_known_sizes(self, execute: ops.CmdExecuteOp) -> bool:
+        for resource, size in zip(execute.resource_operands, execute.resource_operand_sizes):
+            is_constant = isinstance(size.defining_op, ConstantOp)
+            if not is_constant and (self.loop.is_inside(size) or is_staged(resource)):
+                return False
+        return True
+
+
+def _only_counts(block: Block) -> bool:
+    """Whether a block goes one way, or asks how far a number of its own has come."""
+    end = block.terminator
+    if isinstance(end, BranchOp):
+        return True
+    if not isinstance(end, CondBranchOp) or not isinstance(end.condition.defining_op, CmpIOp):
+        return False
+    counter = end.condition.defining_op.lhs
+    return isinstance(counter, BlockArgument) and counter.block is block
+
+
+class _Replacement:
+    """One loop on its way into a dispatch."""
+
+    def __init__(self, made: ControlFunction, waits: Sequence[Value], func: FuncOp, symbols: SymbolTable) -> None:
+        self.made, self.waits, self.func, self.symbols = made, waits, func, symbols
+        self.loop = made.loop
+        self.location = self.loop.entry.source.terminator.location
+
+    def run(self) -> None:
+        made, loop = self.made, self.loop
+        self.symbols.insert(made.executable, before=self.func)
+        region = self.func.body
+        block = Block([i64, timepoint])
+        region.insert(region.blocks.index(loop.header), block)
+        first, time = block.arguments
+        entry = self._enter(block)
+        written = made.written()
+        allocated = self._allocate(entry)
+        self.builder = Builder.at_end(block, self.location)
+        done = self._execute(first, time, allocated, written)
+        at, *words = self._words(done)
+        behind = {v: self._read(v, word) for v, word in zip(made.outgoing, words)}
+        for inside in loop.blocks:
+            values = [*inside.arguments, *[result for op in inside.ops for result in op.results]]
+            behind.update({v: done for v in values if v.type is timepoint})
+        for value, found in behind.items():
+            for use in list(value.uses):
+                if loop.block_around(use.owner) is None and use.owner.block is not block:
+                    use.owner.set_operand(use.index, found)
+        left = self.builder.insert(ConstantOp(IntegerAttr(made.left, i64))).result
+        is_left = self.builder.insert(CmpIOp(at, left, "eq")).result
+        zero = self.builder.insert(ConstantOp(IntegerAttr(0, i64))).result
+        given = [behind.get(v, v) for v in loop.exit.operands]
+        self.builder.insert(CondBranchOp(is_left, given, [zero, done], None, loop.exit.dest, block))
+        self._clear()
+
+    def _enter(self, block: Block) -> Operation:
+        """Lets what enters the loop go to the block instead; the branch that does."""
+        edge = self.loop.entry
+        end = edge.source.terminator
+        if not isinstance(end, BranchOp):
+            # One of several ways: a block of its own.
+            way = Block()
+            region = self.func.body
+            region.insert(region.blocks.index(block), way)
+            _redirect(end, edge.number, way)
+            builder = Builder.at_end(way, self.location)
+        else:
+            builder = Builder.before(end)
+        one = builder.insert(ConstantOp(IntegerAttr(1, i64))).result
+        if len(self.waits) == 1:
+            (time,) = self.waits
+        elif self.waits:
+            time = builder.insert(ops.TimepointJoinOp(self.waits, result_timepoint=timepoint)).result_timepoint
+        else:
+            time = builder.insert(ops.TimepointImmediateOp(result_timepoint=timepoint)).result_timepoint
+        branch = builder.insert(BranchOp([one, time], block))
+        if isinstance(end, BranchOp):
+            end.erase()
+        return branch
+
+    def _clear(self) -> None:
+        """Takes the loop away."""
+        blocks = self.loop.blocks
+        for block in blocks:
+            for op in block.ops:
+                op.drop_all_references()
+        for block in blocks:
+            for op in list(block.reversed_ops):
+                op.detach()
+        for block in blocks:
+            block.erase()
+        for resource in self.made.own:
+            for user in [op for op in resource.users if isinstance(op, ops.ResourceDeallocaOp)]:
+                _skip(user)
+            _drop_unused(resource.defining_op)
+
+    def _allocate(self, entry: Operation) -> list[Value]:
+        """Allocates memory for what the host reads, before the loop; the times from which on it may be used."""
+        builder = Builder.before(entry)
+        times = []
+        self.memory: list[tuple[Value, Value]] = []
+        for lifetime, size in ((TRANSIENT, self.made.state_bytes), (STAGING, WORD * self.made.words)):
+            bytes_ = builder.insert(ConstantOp(IntegerAttr(size, index))).result
+            made = ops.ResourceAllocaOp(
+                bytes_, None, None, self.made.affinity, result_=ResourceType(lifetime), result_timepoint=timepoint
+            )
+            builder.insert(made)
+            self.memory.append((made.results[0], bytes_))
+            times.append(made.result_timepoint)
+        return times
+
+    def _execute(self, first: Value, time: Value, allocated: list[Value], written: set[Value]) -> Value:
+        """The dispatch, and the copy of what it says to the host; its timepoint."""
+        builder, made = self.builder, self.made
+        (state, state_size), (staging, staging_size) = self.memory
+        limit = builder.insert(ConstantOp(IntegerAttr(nanoseconds_of_dispatch(), i64))).result
+        words = [w for v in (limit, first, *made.numbers) for w in words_of(builder, v)]
+        resources = [*made.resources, state, staging]
+        sizes = [*[self._visible(v) for v in made.sizes], state_size, staging_size]
+        body = Block([v.type for v in resources])
+        *given, copied = body.arguments
+        inner = Builder.at_end(body, self.location)
+        zero = builder.insert(ConstantOp(IntegerAttr(0, index))).result
+        accesses = [ResourceAccessAttr("rw" if v in written else "ro") for v in made.resources]
+        accesses = ArrayAttr([*accesses, ResourceAccessAttr("rw")])
+        point = ArrayAttr([SymbolRefAttr(made.executable.sym_name, made.name)])
+        inner.insert(ops.CmdDispatchOp((), words, given, sizes[:-1], [zero] * len(given), sizes[:-1], point, accesses))
+        inner.insert(ops.CmdCopyOp(given[-1], state_size, zero, copied, staging_size, zero, staging_size))
+        inner.insert(ops.CmdFlushOp(copied, staging_size, zero, staging_size, made.affinity))
+        inner.insert(ops.YieldOp((), ()))
+        time = builder.insert(ops.TimepointJoinOp([time, *allocated], result_timepoint=timepoint)).result_timepoint
+        execute = ops.CmdExecuteOp(resources, sizes, time, None, made.affinity, body=body, result_timepoint=timepoint)
+        return builder.insert(execute).result_timepoint
+
+    def _visible(self, value: Value) -> Value:
+        """A size of the loop where the dispatch stands: constants are made again."""
+        op = value.defining_op
+        return self.builder.insert(op.clone()).results[0] if isinstance(op, ConstantOp) else value
+
+    def _words(self, time: Value) -> list[Value]:
+        """What the dispatch says: where it stopped, numbers, and the places of buffers."""
+        builder = self.builder
+        _, (staging, size) = self.memory
+        (memory,) = builder.insert(ops.TimepointAwaitOp([staging], [size], time)).results
+        words = []
+        for number in range(self.made.words):
+            offset = builder.insert(ConstantOp(IntegerAttr(number * WORD, index))).result
+            words.append(builder.insert(ops.ResourceLoadOp(memory, size, offset, result=i64)).result)
+        return words
+
+    def _read(self, value: Value, word: Value) -> Value:
+        """What a value of the loop is behind it."""
+        if not is_resource(value.type):
+            return self._number(word, value.type)
+        *numbers, last = self.made.choices[value]
+        found = self.made.places[last]
+        for number in numbers:
+            constant = self.builder.insert(ConstantOp(IntegerAttr(number, i64))).result
+            is_here = self.builder.insert(CmpIOp(word, constant, "eq")).result
+            found = self.builder.insert(SelectOp(is_here, self.made.places[number], found)).result
+        return found
+
+    def _number(self, word: Value, type: Type) -> Value:
+        if type is i64:
+            return word
+        cast = IndexCastOp if type.is_index else TruncIOp
+        return self.builder.insert(cast(word, out=type)).result
+
+
+def _redirect(end: Operation, number: int, dest: Block) -> None:
+    """Lets one way of a branch go to a block without arguments."""
+    if isinstance(end, CondBranchOp):
+        ways = [(end.true_dest, list(end.true_operands)), (end.false_dest, list(end.false_operands))]
+        ways[number] = (dest, [])
+        (true_dest, true_operands), (false_dest, false_operands) = ways
+        new: Operation = CondBranchOp(
+            end.condition, true_operands, false_operands, None, true_dest, false_dest, location=end.location
+        )
+    else:
+        groups = [list(end.operands_of_case(n)) for n in range(len(end.values))]  # type: ignore[attr-defined]
+        dests, defaults = list(end.dests), list(end.default_operands)  # type: ignore[attr-defined]
+        dests[number] = dest
+        if number:
+            groups[number - 1] = []
+        else:
+            defaults = []
+        flat = [v for group in groups for v in group]
+        sizes = [len(group) for group in groups]
+        new = SwitchOp(end.flag, defaults, flat, end.case_values, sizes, dests, location=end.location)  # type: ignore[attr-defined]
+    Builder.before(end).insert(new)
+    end.erase()
+
+
+def _skip(op: Any) -> None:
+    """Takes a deallocation away; who waits for it waits for what it waits for."""
+    time = op.await_timepoint
+    if time is None:
+        time = Builder.before(op).insert(ops.TimepointImmediateOp(result_timepoint=timepoint)).result_timepoint
+    op.result_timepoint.replace_all_uses_with(time)
+    op.erase()
+
+
+def _drop_unused(op: Operation | None) -> None:
+    """Takes an allocation away that nothing uses any more."""
+    if isinstance(op, ops.ResourceAllocaOp) and not op.results[0].has_uses:
+        time = op.await_timepoint
+        if time is None:
+            time = Builder.before(op).insert(ops.TimepointImmediateOp(result_timepoint=timepoint)).result_timepoint
+        op.result_timepoint.replace_all_uses_with(time)
+        op.erase()
