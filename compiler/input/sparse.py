@@ -1,8 +1,8 @@
 """JAX's call for a matrix in compressed rows times a dense one, written out in StableHLO.
 
 Enters: `stablehlo.custom_call @cpu_csr_sparse_dense_ffi` of entries, the places in them where rows begin, their
-columns, and a dense matrix or vector. Leaves: for each entry its row (how many rows have begun before it), the dense row of its
-column, and the sum of these by row. Entries that belong to no row count for nothing.
+columns, and a dense matrix or vector. Leaves: for each entry its row (how many rows have begun before it), the dense
+row of its column, and the sum of these by row. Entries that belong to no row count for nothing.
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ is. Resources that nothing but the loop uses lie in the function's own memory.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from pyiree.compiler.dialects.arith import (
     AddIOp,
@@ -67,6 +68,11 @@ def is_staged(resource: Value) -> bool:
     return is_resource(resource.type) and resource.type.lifetime == STAGING  # type: ignore[attr-defined]
 
 
+def is_choice(op: Operation) -> bool:
+    """Whether an op gives one of two resources."""
+    return isinstance(op, SelectOp) and is_resource(op.result.type)
+
+
 class ControlFunction(LoopFunction):
     """The function of one loop. A dispatch of it has to be given: the most work, whether the loop begins (1) or goes on
     (0), then `numbers`, then `resources` of `sizes`, and last memory of `state_bytes`, which begins with `words` for
@@ -86,15 +92,21 @@ class ControlFunction(LoopFunction):
         #: which dispatches can't write.
         self.own: dict[Value, int] = {}
         self._slots: dict[Value, int] = {}
+        #: What is known of buffers in a block: their places, and where they lie.
+        self._chosen: dict[Value, Value] = {}
         self._located: dict[Value, tuple[Value, Value | None]] = {}
         self._waited: dict[Value, Value] = {}
         #: Edges that are cases of their own, since what they hand on must not be written when others are taken.
         self._apart: list[Edge] = []
 
-    def edges(self) -> Iterable[tuple[BlockArgument, Value]]:
+    def edges(self) -> Iterable[tuple[Any, Value]]:
         yield from self.loop.entry.assignments
         for edge in self.loop.edges():
             yield from edge.assignments
+        for block in self.blocks:
+            for op in block.ops:
+                if is_choice(op):
+                    yield from ((op.results[0], value) for value in op.operands[1:])
 
     @property
     def words(self) -> int:
@@ -167,7 +179,10 @@ class ControlFunction(LoopFunction):
     @staticmethod
     def _is_alone(edge: Edge) -> bool:
         """Whether nothing is lost if what an edge hands on is written before it is known that it is taken."""
-        return isinstance(edge.source.terminator, BranchOp) or edge.dest.predecessors == [edge.source]
+        if isinstance(edge.source.terminator, BranchOp):
+            return True
+        only_way = sum(other.dest is edge.dest for other in edges_of(edge.source)) == 1
+        return only_way and edge.dest.predecessors == [edge.source]
 
     def _lay_out(self) -> bool:
         """Gives places in the state to what the host has to know, then to what other blocks have to."""
@@ -274,7 +289,7 @@ class ControlFunction(LoopFunction):
 
     def _begin_case(self) -> Builder:
         self._values = {v: x for v, x in self._values.items() if not self._is_inside(v)}
-        self._located = {}
+        self._chosen, self._located = {}, {}
         self._here = Builder.at_end(Block(), self.function.location)
         return self._here
 
@@ -334,7 +349,7 @@ class ControlFunction(LoopFunction):
             if not self._is_inside(resource):
                 found = self._fixed_location(resource, resource in self.own)
             else:
-                place = self._load_word(self._slots[resource], self._here)
+                place = self._place(resource)
                 choices = [self.places[number] for number in self.choices[resource]]
                 is_own = any(choice in self.own for choice in choices)
                 found = self._fixed_location(choices[-1], is_own)
@@ -345,6 +360,14 @@ class ControlFunction(LoopFunction):
             self._located[resource] = found
         return found
 
+    def _place(self, resource: Value) -> Value:
+        """The number of a buffer."""
+        if not self._is_inside(resource):
+            return self._constant(self.places.index(resource), i64, self._here)
+        if resource not in self._chosen:
+            self._chosen[resource] = self._load_word(self._slots[resource], self._here)
+        return self._chosen[resource]
+
     def _fixed_location(self, resource: Value, has_start: bool) -> tuple[Value, Value | None]:
         binding = self._state if resource in self.own else self._bindings[resource]
         return binding, self._constant(self.own.get(resource, 0), index, self._here) if has_start else None
@@ -354,9 +377,7 @@ class ControlFunction(LoopFunction):
 
     def _as_word(self, value: Value, builder: Builder) -> Value:
         if is_resource(value.type):
-            if self._is_inside(value):
-                return self._load_word(self._slots[value], builder)
-            return self._constant(self.places.index(value), i64, builder)
+            return self._place(value)
         number = self._value(value)
         if number.type.is_index:
             return builder.insert(IndexCastOp(number, out=i64)).result
@@ -397,6 +418,9 @@ class ControlFunction(LoopFunction):
                 callee = self._declared(f"load_{type}", COMMAND, StringAttr("load"), operands, (type,))
                 call = builder.insert(CallOp(callee=callee, operands=operands, results=[type]))
                 self._values[op.result] = call.results[0]
+            elif is_choice(op):
+                condition, *ways = op.operands
+                self._chosen[op.results[0]] = self._select(self._value(condition), *map(self._place, ways))
             else:
                 if is_host_arithmetic(op):
                     for operand in op.operands:

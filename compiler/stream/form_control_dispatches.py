@@ -52,12 +52,15 @@ from pyiree.compiler.stream.command_costs import (
     is_little,
     nanoseconds_of_dispatch,
 )
-from pyiree.compiler.stream.control_function import WORD, ControlFunction, is_staged
+from pyiree.compiler.stream.control_function import WORD, ControlFunction, is_choice, is_staged
 from pyiree.compiler.stream.fuse_dispatch_bindings import MAX_BINDINGS
 from pyiree.compiler.stream.loop_function import commands_of, is_host_arithmetic
 from pyiree.compiler.stream.loop_region import LoopRegion, loops_of
 from pyiree.compiler.stream.pack_dispatch_operands import words_of
 from pyiree.compiler.stream.types import STAGING, TRANSIENT, ResourceAccessAttr, ResourceType, is_resource, timepoint
+
+#: Numbers from before a loop that a dispatch can be given, of up to two words each.
+_MOST_NUMBERS = 20
 
 
 @register_pass("pyiree-stream-form-control-dispatches")
@@ -83,7 +86,7 @@ def _next_function(func: FuncOp, costs: Costs, name: str) -> tuple[ControlFuncti
             continue
         made = ControlFunction(loop, device.work, name)
         # One more binding is the function's own memory.
-        if made.build() and len(made.resources) < MAX_BINDINGS:
+        if made.build() and len(made.resources) < MAX_BINDINGS and len(made.numbers) <= _MOST_NUMBERS:
             return made, device.waits
     return None
 
@@ -103,7 +106,8 @@ class _DeviceLoop:
         between: counted loops of commands alone are another pass's."""
         blocks = self.loop.blocks
         listed = [op for block in blocks for op in block.ops if op is not block.terminator]
-        if not any(isinstance(op, ops.CmdExecuteOp) for op in listed):
+        # One device does it all.
+        if len({op.affinity for op in listed if isinstance(op, ops.CmdExecuteOp)}) != 1:
             return False
         if not any(isinstance(op, ops.ResourceLoadOp) for op in listed) and all(map(_only_counts, blocks)):
             return False
@@ -137,7 +141,7 @@ class _DeviceLoop:
             return True
         if isinstance(op, ops.ResourceLoadOp):
             return not op.result.type.is_float
-        return is_host_arithmetic(op)
+        return is_host_arithmetic(op) or is_choice(op)
 
     def _wait_for(self, times: Iterable[Value]) -> None:
         self.waits += [t for t in times if not self.loop.is_inside(t) and t not in self.waits]

@@ -264,6 +264,17 @@ def _swapping_branch(x, y):
     return lax.while_loop(lambda s: (s[2] < 30) & (s[0].sum() < 1e3), step, (x, y, 0))
 
 
+def _chosen(x, y):
+    """Both ways hand on what was there, in this order or that."""
+
+    def step(state):
+        x, y, k = state
+        x, y = lax.cond(x.sum() > y.sum(), lambda x, y: (y, x), lambda x, y: (x, y), x, y)
+        return jnp.flip(x) + 0.3, y * 1.1, k + 1
+
+    return lax.while_loop(lambda s: (s[2] < 30) & (s[0].sum() < 1e3), step, (x, y, 0))
+
+
 def _switch(x):
     ways = [lambda x: jnp.sin(x) @ jnp.cos(x).T, lambda x: jnp.flip(x) + 1, lambda x: jnp.cumsum(x, 0) * 0.1]
     return lax.fori_loop(0, 30, lambda i, x: lax.switch((i * i + x[0, 0].astype(int)) % 3, ways, x), x)
@@ -337,6 +348,7 @@ PROGRAMS = {
     "unbounded_inside": (_unbounded_inside, (np.abs(_f32(4)),)),
     "branch": (_branch, (np.abs(_f32(5)),)),
     "swapping_branch": (_swapping_branch, (_f32(5), _f32(5))),
+    "chosen": (_chosen, (np.abs(_f32(5)), np.abs(_f32(5)))),
     "switch": (_switch, (_f32(6, 6),)),
     "loop_in_a_branch": (_loop_in_a_branch, (_f32(8),)),
     "branch_in_a_branch": (_branch_in_a_branch, (np.abs(_f32(5)),)),
