@@ -2,7 +2,7 @@
 
 Enters: an `scf.if` or `scf.index_switch` in a loop, and the timepoint with which the iteration begins. Leaves: no
 allocation of known size in its regions: transients come first, and every region writes a result into the same memory,
-or copies it there. What then stands in front of the branch can leave the loop.
+or copies it there. What then stands in front of the branch can leave the loop. What a region exports is copied first.
 
     %r:2 = scf.if %c -> … {
       %new, %t1 = stream.resource.alloca uninitialized await(%t) => …{%n}
@@ -43,18 +43,54 @@ Branch = scf.IfOp | scf.IndexSwitchOp
 MOST_COPIED = 1 << 16
 
 
-def hoist_out_of_branch(branch: Branch, time: Value) -> None:
-    """Allocates in front of a branch what its regions do, after the timepoint with which the iteration begins."""
-    times = [result for result in branch.results if is_timepoint(result)]
-    if len(times) != 1 or any(len(region.blocks) != 1 for region in branch.regions):
+def hoist_out_of_branch(branch: Branch) -> None:
+    """Allocates in front of a branch in a loop what its regions do, after the timepoint with which the iteration
+    begins."""
+    block = _body_around(branch)
+    bodies = [body for region in branch.regions for body in region.blocks]
+    if block is None or len(bodies) > len(branch.regions):
         return
+    for body in bodies:
+        for op in list(body.ops):
+            if isinstance(op, ops.TensorExportOp) and not _is_inside(_waited_for(op.source), branch):
+                _export_copy(op)
+    times = [result for result in branch.results if is_timepoint(result)]
+    begins = [argument for argument in block.arguments if is_timepoint(argument)]
+    if len(times) != 1 or len(begins) != 1:
+        return
+    time = begins[0]
     for result in branch.results:
         if is_resource(result.type):
             _share_result(branch, result, times[0].index, time)
-    for region in branch.regions:
-        for op in list(region.entry.ops):
+    for body in bodies:
+        for op in list(body.ops):
             if isinstance(op, ops.ResourceAllocaOp) and _is_transient(op, branch):
                 _move_in_front(op, branch, times[0], time)
+
+
+def _waited_for(resource: Value) -> Value:
+    """A resource by the name that it had before it was waited for."""
+    op = resource.defining_op
+    while isinstance(op, ops.TimepointAwaitOp):
+        resource = op.resource_operands[resource.index]  # type: ignore[attr-defined]
+        op = resource.defining_op
+    return resource
+
+
+def _export_copy(op: Any) -> None:
+    """Lets a caller outside have a copy of what is exported, which nobody writes any more: then the resource may be
+    used again."""
+    size = _constant(op.source_size)
+    if size is None or size > MOST_COPIED:
+        return
+    builder = Builder.before(op)
+    bytes_ = builder.insert(ConstantOp(IntegerAttr(size, index))).result
+    made = ops.ResourceAllocaOp(
+        bytes_, None, None, op.affinity, result_=op.source.type, result_timepoint=timepoint, location=op.location
+    )
+    memory = builder.insert(made)
+    time = _copy(builder, op.source, memory.results[0], bytes_, memory.result_timepoint, op.affinity)
+    (op.source,) = builder.insert(ops.TimepointAwaitOp([memory.results[0]], [bytes_], time)).results
 
 
 def _share_result(branch: Branch, result: Any, time_index: int, time: Value) -> None:
@@ -148,20 +184,23 @@ def _join(builder: Builder, times: Sequence[Value]) -> Value:
 def copy_at_end(end: Any, value: Value, memory: Any, size: Value, time_index: int, affinity: Any) -> None:
     """Copies a value into memory as the last thing that a region does."""
     builder = Builder.before(end)
-    zero = builder.insert(ConstantOp(IntegerAttr(0, index))).result
     time = _join(builder, [end.operands[time_index], memory.result_timepoint])
-    resources = [value, memory.results[0]]
-    body = Block([resource.type for resource in resources])
-    source, target = body.arguments
-    inner = Builder.at_end(body, end.location)
-    inner.insert(ops.CmdCopyOp(source, size, zero, target, size, zero, size))
+    operands = list(end.operands)
+    operands[time_index] = _copy(builder, value, memory.results[0], size, time, affinity)
+    end.operands = operands
+
+
+def _copy(builder: Builder, value: Value, target: Value, size: Value, time: Value, affinity: Any) -> Value:
+    """Copies a resource after a time; when that is done."""
+    zero = builder.insert(ConstantOp(IntegerAttr(0, index))).result
+    body = Block([value.type, target.type])
+    inner = Builder.at_end(body, builder.location)
+    inner.insert(ops.CmdCopyOp(body.arguments[0], size, zero, body.arguments[1], size, zero, size))
     inner.insert(ops.YieldOp((), ()))
     execute = ops.CmdExecuteOp(
-        resources, [size, size], time, None, affinity, body=body, result_timepoint=timepoint, location=end.location
+        [value, target], [size, size], time, None, affinity, body=body, result_timepoint=timepoint
     )
-    operands = list(end.operands)
-    operands[time_index] = builder.insert(execute).result_timepoint
-    end.operands = operands
+    return builder.insert(execute).result_timepoint
 
 
 def _is_transient(alloca: ops.ResourceAllocaOp, branch: Branch) -> bool:
@@ -189,13 +228,11 @@ def _move_in_front(alloca: ops.ResourceAllocaOp, branch: Branch, done: Value, ti
         done.replace_uses_if(free.result_timepoint, lambda use: use.owner is not free)
 
 
-def time_around(branch: Operation) -> Value | None:
-    """The timepoint with which an iteration of the loop around a branch begins; None outside of loops, and where it is
-    not the only one that the loop carries."""
+def _body_around(branch: Operation) -> Block | None:
+    """The block of the loop that a branch is in, and perhaps other branches around it."""
     block: Any = branch.block
     while block is not None and (parent := block.parent_op) is not None:
         if isinstance(parent, scf.ForOp | scf.WhileOp):
-            found = [argument for argument in block.arguments if is_timepoint(argument)]
-            return found[0] if len(found) == 1 else None
+            return block
         block = parent.block
     return None

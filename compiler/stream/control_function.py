@@ -74,9 +74,10 @@ def is_choice(op: Operation) -> bool:
 
 
 class ControlFunction(LoopFunction):
-    """The function of one loop. A dispatch of it has to be given: the most work, whether the loop begins (1) or goes on
-    (0), then `numbers`, then `resources` of `sizes`, and last memory of `state_bytes`, which begins with `words` for
-    the host: whether the loop has been left (`left` then), and each of `outgoing`."""
+    """The function of one loop. A dispatch of it has to be given: the most work, whether it goes on (0), or by which of
+    the loop's entries it begins (from 1), then `numbers`, then `resources` of `sizes`, and last memory of
+    `state_bytes`, which begins with `words` for the host: where the function stopped (from `left` on at one of the
+    loop's exits), and each of `outgoing`."""
 
     def __init__(self, loop: LoopRegion, costs: dict[Block, int], name: str) -> None:
         super().__init__(loop.blocks, name)
@@ -95,18 +96,20 @@ class ControlFunction(LoopFunction):
         #: What is known of buffers in a block: their places, and where they lie.
         self._chosen: dict[Value, Value] = {}
         self._located: dict[Value, tuple[Value, Value | None]] = {}
-        self._waited: dict[Value, Value] = {}
+        #: Other names of resources, by which they go when they have been waited for.
+        self.aliases: dict[Value, Value] = {}
         #: Edges that are cases of their own, since what they hand on must not be written when others are taken.
         self._apart: list[Edge] = []
 
     def edges(self) -> Iterable[tuple[Any, Value]]:
-        yield from self.loop.entry.assignments
-        for edge in self.loop.edges():
+        for edge in (*self.loop.entries, *self.loop.edges()):
             yield from edge.assignments
         for block in self.blocks:
             for op in block.ops:
                 if is_choice(op):
                     yield from ((op.results[0], value) for value in op.operands[1:])
+                elif isinstance(op, ops.TimepointAwaitOp):
+                    yield from zip(op.results, op.resource_operands)
 
     @property
     def words(self) -> int:
@@ -115,8 +118,13 @@ class ControlFunction(LoopFunction):
 
     @property
     def left(self) -> int:
-        """What the first word is when the loop has been left."""
-        return len(self.blocks) + len(self._apart) + 1
+        """What the first word is when the loop has been left by its first exit; others follow."""
+        return self._first_entry + len(self.loop.entries)
+
+    @property
+    def _first_entry(self) -> int:
+        """The number of the case that does the first way in."""
+        return len(self.blocks) + len(self._apart)
 
     def build(self) -> bool:
         """Makes the function and its executable; False if the host would not know where its buffers are afterwards."""
@@ -138,7 +146,8 @@ class ControlFunction(LoopFunction):
                 self._binding(resource)
         self._state = entry_block.add_argument(BindingType())
         saved = self._load_word(0, self._top)
-        entering = self._top.insert(ConstantOp(IntegerAttr(self.left - 1, i64))).result
+        before_entries = self._top.insert(ConstantOp(IntegerAttr(self._first_entry - 1, i64))).result
+        entering = self._top.insert(AddIOp(first, before_entries)).result
         zero = self._top.insert(ConstantOp(IntegerAttr(0, i64))).result
         begins = self._top.insert(CmpIOp(first, zero, "ne")).result
         start = self._top.insert(SelectOp(begins, entering, saved)).result
@@ -150,7 +159,11 @@ class ControlFunction(LoopFunction):
     # What there is.
 
     def _find_places(self) -> None:
-        used = [value for _, value in self.edges() if is_resource(value.type) and value in self._sizes_by_resource]
+        used = [
+            value
+            for _, value in self.edges()
+            if is_resource(value.type) and value in self._sizes_by_resource and not is_staged(value)
+        ]
         for execute in self._executes():
             self.affinity = execute.affinity
             used += [resource for resource in execute.resource_operands if not is_staged(resource)]
@@ -158,7 +171,7 @@ class ControlFunction(LoopFunction):
         for block in self.blocks:
             for op in block.ops:
                 if isinstance(op, ops.TimepointAwaitOp):
-                    self._waited.update(zip(op.results, op.resource_operands))
+                    self.aliases.update(zip(op.results, op.resource_operands))
 
     def _find_choices(self) -> None:
         found: dict[Value, set[int]] = {v: {n} for n, v in enumerate(self.places)}
@@ -187,30 +200,27 @@ class ControlFunction(LoopFunction):
     def _lay_out(self) -> bool:
         """Gives places in the state to what the host has to know, then to what other blocks have to."""
         behind, kept = [], []
+        aliased = {source for alias, source in self.aliases.items() if self._is_used_behind(alias)}
         for block in self.blocks:
             results = [result for op in block.ops for result in op.results]
             for value in (*block.arguments, *results):
                 around = {self.loop.block_around(user) for user in value.users}
-                if value in self.loop.exit.operands:
-                    around.add(None)
-                if value.type is timepoint or not around:
+                if value.type is timepoint or not around or value in self.aliases:
                     continue
-                if value in self._waited:
-                    if None in around:
-                        return False
-                elif None in around:
+                if value in aliased or self._is_used_behind(value):
                     behind.append(value)
                 elif isinstance(value.defining_op, ConstantOp):
                     continue
                 elif isinstance(value, BlockArgument) or around != {block} or self._is_handed_on_apart(value):
                     kept.append(value)
-        if not all(map(self._is_known, behind)):
+        if not all(map(self._is_known, behind)) or any(map(is_staged, aliased)):
             return False
         self.outgoing = behind
         for value in (*behind, *filter(self._is_known, kept)):
             self._slots[value] = WORD * (1 + len(self._slots))
         self.state_bytes = WORD * (1 + len(self._slots))
         kept_outside = {self.places[n] for value in behind if is_resource(value.type) for n in self.choices[value]}
+        kept_outside |= aliased
         for resource in self.places:
             if resource not in kept_outside and self._is_only_here(resource):
                 self._own_memory(resource, self._sizes_by_resource[resource])
@@ -219,6 +229,11 @@ class ControlFunction(LoopFunction):
                 if is_staged(resource) and resource not in self.own:
                     self._own_memory(resource, size)
         return True
+
+    def _is_used_behind(self, value: Value) -> bool:
+        """Whether a value is used when the loop is left."""
+        leaves = any(value in edge.operands for edge in self.loop.exits)
+        return leaves or any(self.loop.block_around(user) is None for user in value.users)
 
     def _own_memory(self, resource: Value, size: Value) -> None:
         self.own[resource] = start = -(-self.state_bytes // ALIGNMENT) * ALIGNMENT
@@ -229,7 +244,7 @@ class ControlFunction(LoopFunction):
         made = resource.defining_op
         if not isinstance(made, ops.ResourceAllocaOp) or not isinstance(made.storage_size.defining_op, ConstantOp):
             return False
-        enters = self.loop.entry.source.terminator
+        enters = self.loop.entries[0].source.terminator
         return isinstance(self._sizes_by_resource[resource].defining_op, ConstantOp) and all(
             self.loop.block_around(user) is not None
             or isinstance(user, ops.ResourceDeallocaOp)
@@ -261,11 +276,7 @@ class ControlFunction(LoopFunction):
         after = Block(types)
         body = Builder.at_end(after, self.function.location)
         work, at = after.arguments
-        cases = [
-            *map(self._block_case, self.blocks),
-            *map(self._edge_case, self._apart),
-            self._edge_case(self.loop.entry),
-        ]
+        cases = [*map(self._block_case, self.blocks), *map(self._edge_case, (*self._apart, *self.loop.entries))]
         numbers = DenseArrayAttr(i64, list(range(len(cases) - 1)))
         switch = IndexSwitchOp(at, numbers, [cases[-1], *cases[:-1]], results=[index, i64])
         following, cost = body.insert(switch).results
@@ -300,7 +311,7 @@ class ControlFunction(LoopFunction):
     def _next(self, block: Block, builder: Builder) -> Value:
         """The number of the case that comes after a block."""
         edges = edges_of(block)
-        self._hand_on([e for e in edges if e != self.loop.exit and e not in self._apart], builder)
+        self._hand_on([e for e in edges if e not in self.loop.exits and e not in self._apart], builder)
         numbers = [self._constant(self._number_after(edge), index, builder) for edge in edges]
         end = block.terminator
         if isinstance(end, BranchOp):
@@ -315,8 +326,8 @@ class ControlFunction(LoopFunction):
         return found
 
     def _number_after(self, edge: Edge) -> int:
-        if edge == self.loop.exit:
-            return self.left
+        if edge in self.loop.exits:
+            return self.left + self.loop.exits.index(edge)
         return len(self.blocks) + self._apart.index(edge) if edge in self._apart else self._number_of(edge.dest)
 
     def _number_of(self, block: Block) -> int:
@@ -324,7 +335,7 @@ class ControlFunction(LoopFunction):
 
     def _hand_on(self, edges: Sequence[Edge], builder: Builder) -> None:
         """Writes what edges hand on, all of which is read before."""
-        given = [pair for edge in edges if edge != self.loop.exit for pair in self._assigned(edge)]
+        given = [pair for edge in edges for pair in self._assigned(edge)]
         words = [(a, self._as_word(v, builder)) for a, v in given if a in self._slots]
         for argument, word in words:
             self._keep(argument, word, builder)
@@ -344,6 +355,7 @@ class ControlFunction(LoopFunction):
 
     def _location(self, resource: Value) -> tuple[Value, Value | None]:
         """The binding that a resource lies in, and where it begins there if not at the beginning."""
+        resource = self.aliases.get(resource, resource)
         found = self._located.get(resource)
         if found is None:
             if not self._is_inside(resource):
@@ -362,6 +374,7 @@ class ControlFunction(LoopFunction):
 
     def _place(self, resource: Value) -> Value:
         """The number of a buffer."""
+        resource = self.aliases.get(resource, resource)
         if not self._is_inside(resource):
             return self._constant(self.places.index(resource), i64, self._here)
         if resource not in self._chosen:
@@ -428,6 +441,6 @@ class ControlFunction(LoopFunction):
                 super()._do([op], builder)
 
     def _memory(self, resource: Value, offset: Value, builder: Builder) -> list[Value]:
-        binding, start = self._location(self._waited.get(resource, resource))
+        binding, start = self._location(resource)
         place = self._value(offset)
         return [binding, place if start is None else builder.insert(AddIOp(place, start)).result]

@@ -25,7 +25,9 @@ After:  one dispatch goes through the blocks until the loop is left, or there wa
     ^bb7:
       … %y …
 
-The function is `control_function`'s. A dispatch ends after some milliseconds, so that a program can be interrupted.
+The function is `control_function`'s. A dispatch ends after some milliseconds, so that a program can be interrupted. It
+also ends where the loop comes to a block that only the host can do, such as the call of a Python function; the block
+then goes back to ^bb1, with the number of the way by which the loop is entered again.
 """
 
 from __future__ import annotations
@@ -41,9 +43,10 @@ from pyiree.compiler.ir.attributes import ArrayAttr, IntegerAttr, SymbolRefAttr
 from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.canonicalize import canonicalize
 from pyiree.compiler.ir.core import Block, BlockArgument, Operation, Value
+from pyiree.compiler.ir.dense import DenseElementsAttr
 from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.ir.symbol_table import SymbolTable
-from pyiree.compiler.ir.types import Type, i64, index
+from pyiree.compiler.ir.types import TensorType, Type, i32, i64, index
 from pyiree.compiler.stream import ops
 from pyiree.compiler.stream.command_costs import (
     Costs,
@@ -80,7 +83,14 @@ def form_control_dispatches(module: ModuleOp, context: PassContext) -> None:
 
 def _next_function(func: FuncOp, costs: Costs, name: str) -> tuple[ControlFunction, list[Value]] | None:
     """The function of the first loop that can be replaced, and what it has to wait for."""
-    for loop in loops_of(func.body.blocks):
+    known: dict[Block, bool] = {}
+
+    def can_do(block: Block) -> bool:
+        if block not in known:
+            known[block] = _can_do(block, costs)
+        return known[block]
+
+    for loop in loops_of(func.body.blocks, can_do):
         device = _DeviceLoop(loop, costs)
         if not device.is_possible():
             continue
@@ -102,8 +112,8 @@ class _DeviceLoop:
         self.work: dict[Block, int] = {}
 
     def is_possible(self) -> bool:
-        """Whether blocks are arithmetic, commands of little work and numbers read, and the host would be asked in
-        between: counted loops of commands alone are another pass's."""
+        """Whether the host would be asked in between, and knows the sizes of what the commands use: counted loops of
+        commands alone are another pass's."""
         blocks = self.loop.blocks
         listed = [op for block in blocks for op in block.ops if op is not block.terminator]
         # One device does it all.
@@ -112,39 +122,32 @@ class _DeviceLoop:
         if not any(isinstance(op, ops.ResourceLoadOp) for op in listed) and all(map(_only_counts, blocks)):
             return False
         for block in blocks:
-            work = commands_nanoseconds(block.ops, self.costs)
-            if work is None or not is_little(work):
+            self.work[block] = max(1, round(commands_nanoseconds(block.ops, self.costs) or 0))
+        self._wait_for(v for v in self.loop.entries[0].operands if v.type is timepoint)
+        for op in listed:
+            if isinstance(op, ops.CmdExecuteOp) and not self._has_known_sizes(op):
                 return False
-            self.work[block] = max(1, round(work))
-        self._wait_for(v for v in self.loop.entry.operands if v.type is timepoint)
-        return all(map(self._is_known, listed)) and all(self._is_plain(block) for block in blocks)
+            self._wait_for(v for v in op.operands if v.type is timepoint)
+        return self._is_apart_from_the_host()
 
-    @staticmethod
-    def _is_plain(block: Block) -> bool:
-        """Whether what a block is given is what a device knows, and its end a branch."""
-        if not isinstance(block.terminator, BranchOp | CondBranchOp | SwitchOp):
-            return False
-        return not any(is_staged(argument) or argument.type.is_float for argument in block.arguments)
-
-    def _is_known(self, op: Operation) -> bool:
-        """Whether the device can do an op."""
-        if isinstance(op, ops.CmdExecuteOp):
-            self._wait_for([op.await_timepoint] if op.await_timepoint is not None else [])
-            return commands_of(op) is not None and self._has_known_sizes(op)
-        if isinstance(op, ops.TimepointJoinOp):
-            self._wait_for(op.await_timepoints)
-            return True
-        if isinstance(op, ops.TimepointAwaitOp):
-            self._wait_for([op.await_timepoint])
-            return all(isinstance(user, ops.ResourceLoadOp) for result in op.results for user in result.users)
-        if isinstance(op, ops.TimepointImmediateOp):
-            return True
-        if isinstance(op, ops.ResourceLoadOp):
-            return not op.result.type.is_float
-        return is_host_arithmetic(op) or is_choice(op)
+    def _is_apart_from_the_host(self) -> bool:
+        """Whether the device needs nothing of what the host makes in its own blocks, but the times at which it is done,
+        of which the block knows that goes back to the device."""
+        back = {edge.source for edge in self.loop.entries[1:]}
+        for block in self.loop.hosted:
+            for value in (*block.arguments, *[result for op in block.ops for result in op.results]):
+                outside = any(self.loop.block_around(user) is not None for user in value.users)
+                handed_on = any(value in edge.operands for edge in self.loop.entries[1:])
+                if (outside or handed_on) and not (value.type is timepoint and block in back):
+                    return False
+        return True
 
     def _wait_for(self, times: Iterable[Value]) -> None:
-        self.waits += [t for t in times if not self.loop.is_inside(t) and t not in self.waits]
+        hosted = self.loop.hosted
+        for time in times:
+            made_by_host = _block_of(time) in hosted
+            if not self.loop.is_inside(time) and not made_by_host and time not in self.waits:
+                self.waits.append(time)
 
     def _has_known_sizes(self, execute: ops.CmdExecuteOp) -> bool:
         for resource, size in zip(execute.resource_operands, execute.resource_operand_sizes):
@@ -152,6 +155,31 @@ class _DeviceLoop:
             if not is_constant and (self.loop.is_inside(size) or is_staged(resource)):
                 return False
         return True
+
+
+def _can_do(block: Block, costs: Costs) -> bool:
+    """Whether the device can do a block: arithmetic, commands of little work, numbers read, then a branch."""
+    work = commands_nanoseconds(block.ops, costs)
+    if work is None or not is_little(work) or not isinstance(block.terminator, BranchOp | CondBranchOp | SwitchOp):
+        return False
+    if any(is_staged(argument) or argument.type.is_float for argument in block.arguments):
+        return False
+    return all(_is_known(op) for op in block.ops if op is not block.terminator)
+
+
+def _is_known(op: Operation) -> bool:
+    """Whether the device can do an op."""
+    if isinstance(op, ops.CmdExecuteOp):
+        return commands_of(op) is not None
+    if isinstance(op, ops.TimepointJoinOp | ops.TimepointImmediateOp | ops.TimepointAwaitOp):
+        return True
+    if isinstance(op, ops.ResourceLoadOp):
+        return not op.result.type.is_float
+    return is_host_arithmetic(op) or is_choice(op)
+
+
+def _block_of(value: Value) -> Block:
+    return value.block if isinstance(value, BlockArgument) else value.defining_op.block  # type: ignore[union-attr,return-value]
 
 
 def _only_counts(block: Block) -> bool:
@@ -171,7 +199,7 @@ class _Replacement:
     def __init__(self, made: ControlFunction, waits: Sequence[Value], func: FuncOp, symbols: SymbolTable) -> None:
         self.made, self.waits, self.func, self.symbols = made, waits, func, symbols
         self.loop = made.loop
-        self.location = self.loop.entry.source.terminator.location
+        self.location = self.loop.entries[0].source.terminator.location
 
     def run(self) -> None:
         made, loop = self.made, self.loop
@@ -180,13 +208,14 @@ class _Replacement:
         block = Block([i64, timepoint])
         region.insert(region.blocks.index(loop.header), block)
         first, time = block.arguments
-        entry = self._enter(block)
         written = made.written()
+        entry, *_ = [self._enter(number, block) for number in range(len(loop.entries))]
         allocated = self._allocate(entry)
         self.builder = Builder.at_end(block, self.location)
         done = self._execute(first, time, allocated, written)
         at, *words = self._words(done)
         behind = {v: self._read(v, word) for v, word in zip(made.outgoing, words)}
+        behind.update({alias: behind.get(source, source) for alias, source in made.aliases.items()})
         for inside in loop.blocks:
             values = [*inside.arguments, *[result for op in inside.ops for result in op.results]]
             behind.update({v: done for v in values if v.type is timepoint})
@@ -194,16 +223,28 @@ class _Replacement:
             for use in list(value.uses):
                 if loop.block_around(use.owner) is None and use.owner.block is not block:
                     use.owner.set_operand(use.index, found)
-        left = self.builder.insert(ConstantOp(IntegerAttr(made.left, i64))).result
-        is_left = self.builder.insert(CmpIOp(at, left, "eq")).result
-        zero = self.builder.insert(ConstantOp(IntegerAttr(0, i64))).result
-        given = [behind.get(v, v) for v in loop.exit.operands]
-        self.builder.insert(CondBranchOp(is_left, given, [zero, done], None, loop.exit.dest, block))
+        self._leave(at, behind, [self.builder.insert(ConstantOp(IntegerAttr(0, i64))).result, done], block)
         self._clear()
 
-    def _enter(self, block: Block) -> Operation:
-        """Lets what enters the loop go to the block instead; the branch that does."""
-        edge = self.loop.entry
+    def _leave(self, at: Value, behind: dict[Value, Value], again: list[Value], block: Block) -> None:
+        """Goes where the loop goes to from where it stopped, or on with it."""
+        exits, left = self.loop.exits, self.made.left
+        ways = [[behind.get(v, v) for v in edge.operands] for edge in exits]
+        if len(exits) == 1:
+            number = self.builder.insert(ConstantOp(IntegerAttr(left, i64))).result
+            is_left = self.builder.insert(CmpIOp(at, number, "eq")).result
+            self.builder.insert(CondBranchOp(is_left, ways[0], again, None, exits[0].dest, block))
+            return
+        flag = self.builder.insert(TruncIOp(at, out=i32)).result
+        values = DenseElementsAttr.from_values(TensorType((len(exits),), i32), [left + n for n in range(len(exits))])
+        flat, sizes = [v for way in ways for v in way], [len(way) for way in ways]
+        dests = [block, *[edge.dest for edge in exits]]
+        self.builder.insert(SwitchOp(flag, again, flat, values, sizes, dests, location=self.location))
+
+    def _enter(self, number: int, block: Block) -> Operation:
+        """Lets an edge that enters the loop go to the block instead; the branch that does."""
+        edge = self.loop.entries[number]
+        waits = list(self.waits) if number == 0 else self._times_of(edge.source)
         end = edge.source.terminator
         if not isinstance(end, BranchOp):
             # One of several ways: a block of its own.
@@ -214,17 +255,23 @@ class _Replacement:
             builder = Builder.at_end(way, self.location)
         else:
             builder = Builder.before(end)
-        one = builder.insert(ConstantOp(IntegerAttr(1, i64))).result
-        if len(self.waits) == 1:
-            (time,) = self.waits
-        elif self.waits:
-            time = builder.insert(ops.TimepointJoinOp(self.waits, result_timepoint=timepoint)).result_timepoint
+        first = builder.insert(ConstantOp(IntegerAttr(1 + number, i64))).result
+        if len(waits) == 1:
+            (time,) = waits
+        elif waits:
+            time = builder.insert(ops.TimepointJoinOp(waits, result_timepoint=timepoint)).result_timepoint
         else:
             time = builder.insert(ops.TimepointImmediateOp(result_timepoint=timepoint)).result_timepoint
-        branch = builder.insert(BranchOp([one, time], block))
+        branch = builder.insert(BranchOp([first, time], block))
         if isinstance(end, BranchOp):
             end.erase()
         return branch
+
+    @staticmethod
+    def _times_of(block: Block) -> list[Value]:
+        """When the work of a block is done."""
+        values = [*block.arguments, *[result for op in block.ops for result in op.results]]
+        return [value for value in values if value.type is timepoint]
 
     def _clear(self) -> None:
         """Takes the loop away."""

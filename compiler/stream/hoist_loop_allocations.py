@@ -43,7 +43,6 @@ from pyiree.compiler.stream.branch_allocations import (
     copy_at_end,
     hoist_out_of_branch,
     size_of,
-    time_around,
 )
 from pyiree.compiler.stream.types import timepoint
 
@@ -55,9 +54,7 @@ def hoist_loop_allocations(host: Operation, context: PassContext) -> None:
     """Moves allocations out of the loops and of the branches in them, inner ones first."""
     for op in list(host.walk(post_order=True)):
         if isinstance(op, scf.IfOp | scf.IndexSwitchOp):
-            time = time_around(op)
-            if time is not None:
-                hoist_out_of_branch(op, time)
+            hoist_out_of_branch(op)
         elif isinstance(op, scf.ForOp | scf.WhileOp) and _time_of(op) is not None:
             loop: Any = op
             _copy_results_of_inner_loops(loop)

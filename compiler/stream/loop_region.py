@@ -1,17 +1,22 @@
 """Loops in blocks, with whatever branches and loops are inside of them.
 
-Enters: the first block of a loop. Leaves: a `LoopRegion`: the blocks that it goes through, the one edge by which it is
-entered and the one by which it is left; or None where there are several.
+Enters: the blocks of a function, and which of them the device can do. Leaves: `LoopRegion`s: blocks that the device can
+do, with the edges by which they are entered and left. A loop comes from one place and goes on to one; the host may have
+blocks of its own in it, as long as there are iterations without them.
 
     ^header(%a, …):                  the arguments are what the loop carries
       cf.cond_br %c, ^body, ^exit
     ^body:                           blocks of any kind, of which some go back to the header
       …
+      cf.cond_br %d, ^host, ^next
+    ^host:                           a block that only the host can do: the loop is left, and entered again
+      util.call @…
+      cf.br ^next
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from pyiree.compiler.dialects.cf import BranchOp, CondBranchOp, SwitchOp
@@ -50,11 +55,13 @@ def edges_of(block: Block) -> list[Edge]:
 
 @dataclass(frozen=True)
 class LoopRegion:
-    """A loop: `blocks` begin with its header; `entry` comes from before it, `exit` goes behind it."""
+    """A loop: `blocks` begin with its header; the first of `entries` comes from before it, the first of `exits` goes
+    behind it; the others come from `hosted`, blocks of the host, and go there."""
 
     blocks: list[Block]
-    entry: Edge
-    exit: Edge
+    entries: list[Edge]
+    exits: list[Edge]
+    hosted: list[Block]
 
     @property
     def header(self) -> Block:
@@ -80,8 +87,9 @@ class LoopRegion:
         return None if at is None else at.block
 
 
-def loops_of(blocks: Sequence[Block]) -> Iterator[LoopRegion]:
-    """The loops of a function with one way in and one way out, outer ones first."""
+def loops_of(blocks: Sequence[Block], can_do: Callable[[Block], bool]) -> Iterator[LoopRegion]:
+    """The loops of a function with one way in and one way out, outer ones first; `can_do` says which blocks the device
+    can do."""
     places = {block: number for number, block in enumerate(blocks)}
     for header in blocks:
         # Blocks stand in the order in which they are entered first, so that what goes back does so to an earlier one.
@@ -89,11 +97,31 @@ def loops_of(blocks: Sequence[Block]) -> Iterator[LoopRegion]:
         found = _natural_loop(header, latches) if latches else None
         if found is None:
             continue
-        inside = sorted(found, key=places.__getitem__)
+        inside = [block for block in sorted(found, key=places.__getitem__) if can_do(block)]
+        hosted = [block for block in found if block not in inside]
         entries = [e for b in header.predecessors if b not in found for e in edges_of(b) if e.dest is header]
-        exits = [edge for block in inside for edge in edges_of(block) if edge.dest not in found]
-        if len(entries) == 1 and len(exits) == 1:
-            yield LoopRegion(inside, entries[0], exits[0])
+        leaving = [edge for block in found for edge in edges_of(block) if edge.dest not in found]
+        if len(entries) != 1 or len(leaving) != 1 or leaving[0].source in hosted or not _goes_round(header, inside):
+            continue
+        entries += [edge for block in hosted for edge in edges_of(block) if edge.dest in inside]
+        leaving += [edge for block in inside for edge in edges_of(block) if edge.dest in hosted]
+        yield LoopRegion(inside, entries, leaving, hosted)
+
+
+def _goes_round(header: Block, inside: Sequence[Block]) -> bool:
+    """Whether some blocks are a loop."""
+    if header not in inside:
+        return False
+    seen: set[Block] = set()
+    pending = [edge.dest for edge in edges_of(header)]
+    while pending:
+        block = pending.pop()
+        if block is header:
+            return True
+        if block in inside and block not in seen:
+            seen.add(block)
+            pending.extend(edge.dest for edge in edges_of(block))
+    return False
 
 
 def _natural_loop(header: Block, latches: Sequence[Block]) -> set[Block] | None:
