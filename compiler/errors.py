@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyiree.runtime.errors import PyireeError
+from pyiree.runtime.vmfb.errors import PyireeError
 
 
 class CompileError(PyireeError):

@@ -6,7 +6,7 @@ Every error is one line that says what is wrong and what to do; all of them are 
 from __future__ import annotations
 
 from pyiree.compiler.errors import CompileError, UnsupportedError
-from pyiree.runtime.errors import PyireeError
+from pyiree.runtime.vmfb.errors import PyireeError
 
 __all__ = [
     "CacheWarning",

@@ -9,7 +9,6 @@ import ctypes
 from typing import Any
 
 import numpy as np
-from pyiree.runtime.errors import PyireeError
 from pyiree.runtime.hal import layout
 from pyiree.runtime.hal.device import memory_pool
 from pyiree.runtime.hal.element_types import dtype_of, element_type_of
@@ -19,6 +18,7 @@ from pyiree.runtime.native.python_objects import objects, read_word
 from pyiree.runtime.vm.errors import VmError
 from pyiree.runtime.vm.values import Ref
 from pyiree.runtime.vmfb.abi import ENCODING_DENSE_ROW_MAJOR
+from pyiree.runtime.vmfb.errors import PyireeError
 
 ANY_MEMORY_TYPE = 0x7E  # visible to and local to both host and device
 ANY_USAGE = 0x1F0F0F0F

@@ -3,8 +3,8 @@
 import functools
 
 import numpy as np
-from pyiree.runtime.errors import PyireeError
 from pyiree.runtime.vmfb.abi import ELEMENT_NAMES
+from pyiree.runtime.vmfb.errors import PyireeError
 
 _NATIVE = {
     0x13000008: "bool",

@@ -10,8 +10,8 @@ import ctypes
 import mmap
 import struct
 
-from pyiree.runtime.errors import PyireeError
 from pyiree.runtime.hal.processor import host_architecture
+from pyiree.runtime.vmfb.errors import PyireeError
 from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 _MACHINES = {"x86_64": 62, "aarch64": 183}

@@ -13,13 +13,13 @@ import functools
 import struct
 from collections.abc import Sequence
 
-from pyiree.runtime.errors import PyireeError
 from pyiree.runtime.hal import layout
 from pyiree.runtime.hal.elf_loader import ElfError, LoadedElf, load_elf
 from pyiree.runtime.hal.processor import host_architecture, processor_data
 from pyiree.runtime.native.image import image
 from pyiree.runtime.task.layout import LOCAL_BYTES, WORK_FLUSH_DENORMALS, WORK_SEQUENTIAL
 from pyiree.runtime.vmfb import abi
+from pyiree.runtime.vmfb.errors import PyireeError
 
 OWN_LIBRARY_PREFIX = b"pyiree."
 _MAXIMUM_EXPORTS = 1 << 16

@@ -6,10 +6,10 @@ it.
 
 from collections.abc import Callable
 
-from pyiree.runtime.errors import PyireeError
 from pyiree.runtime.fork import fork_safe_lock
 from pyiree.runtime.hal.device import Device
 from pyiree.runtime.hal.drivers import local_sync, local_task, null
+from pyiree.runtime.vmfb.errors import PyireeError
 
 _drivers: dict[str, Callable[[int], Device]] = {
     "local-task": local_task.create_device,

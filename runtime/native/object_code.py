@@ -19,9 +19,9 @@ from pathlib import Path
 
 import llvmlite
 import llvmlite.binding as llvm
-from pyiree.runtime.errors import PyireeError
 from pyiree.runtime.native import sources
 from pyiree.runtime.native.exports import EXPORTS
+from pyiree.runtime.vmfb.errors import PyireeError
 
 PREBUILT = Path(__file__).with_name("prebuilt")
 

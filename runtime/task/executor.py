@@ -13,10 +13,10 @@ import os
 import threading
 import time
 
-from pyiree.runtime.errors import PyireeError
 from pyiree.runtime.fork import fork_safe_lock
 from pyiree.runtime.native.image import image
 from pyiree.runtime.task import layout
+from pyiree.runtime.vmfb.errors import PyireeError
 
 _SPIN_POLLS = 2000  # 30 to 100 microseconds
 

@@ -1,7 +1,7 @@
 """What a running program can end with."""
 
-from pyiree.runtime.errors import PyireeError
 from pyiree.runtime.vmfb.abi import STATUS_NAMES
+from pyiree.runtime.vmfb.errors import PyireeError
 
 
 class VmError(PyireeError, RuntimeError):

@@ -1,6 +1,8 @@
-"""The error that a bad module file gives."""
+"""The base of the errors that pyiree raises itself, and the error that a bad module file gives."""
 
-from pyiree.runtime.errors import PyireeError
+
+class PyireeError(Exception):
+    """Base of the errors of the runtime, the compiler and the front end."""
 
 
 class ModuleError(PyireeError, ValueError):
