@@ -52,6 +52,7 @@ from pyiree.compiler.ir.builder import Builder
 from pyiree.compiler.ir.core import Block, BlockArgument, Operation, Region, Value
 from pyiree.compiler.ir.types import IntegerType, Type, bit_width, i64, index
 from pyiree.compiler.stream import ops
+from pyiree.compiler.stream.encoding import constant_value
 from pyiree.compiler.stream.loop_function import COMMAND, LoopFunction, is_host_arithmetic
 from pyiree.compiler.stream.loop_region import Edge, LoopRegion, edges_of
 from pyiree.compiler.stream.pack_dispatch_operands import from_words
@@ -59,6 +60,8 @@ from pyiree.compiler.stream.types import STAGING, BindingType, is_resource, time
 
 #: Bytes of a number in the state.
 WORD = 8
+#: So many bytes are copied before and behind a loop.
+_MOST_LENT = 1 << 16
 #: Kernels may count on memory that begins at multiples of so many bytes.
 ALIGNMENT = 64
 
@@ -92,6 +95,8 @@ class ControlFunction(LoopFunction):
         #: Where in the state resources lie that are no bindings: what only the loop uses, and what the host reads,
         #: which dispatches can't write.
         self.own: dict[Value, int] = {}
+        #: Those of them that have to be copied there before the loop, and back behind it if the loop writes them.
+        self.lent: list[Value] = []
         self._slots: dict[Value, int] = {}
         #: What is known of buffers in a block: their places, and where they lie.
         self._chosen: dict[Value, Value] = {}
@@ -126,8 +131,13 @@ class ControlFunction(LoopFunction):
         """The number of the case that does the first way in."""
         return len(self.blocks) + len(self._apart)
 
-    def build(self) -> bool:
-        """Makes the function and its executable; False if the host would not know where its buffers are afterwards."""
+    def size_of(self, resource: Value) -> Value:
+        """The size of a resource from before the loop."""
+        return self._sizes_by_resource[resource]
+
+    def build(self, most_bindings: int) -> bool:
+        """Makes the function and its executable; False if there would be more bindings, or if the host would not know
+        where its buffers are afterwards."""
         entry_block = self.function.entry_block
         limit = from_words(self._top, entry_block, i64)
         first = from_words(self._top, entry_block, i64)
@@ -135,7 +145,7 @@ class ControlFunction(LoopFunction):
         self._find_places()
         self._find_choices()
         self._apart = [e for e in self.loop.edges() if self._assigned(e) and not self._is_alone(e)]
-        if not self._lay_out():
+        if not self._lay_out() or not self._lend(most_bindings - 1):
             return False
         self._outer_numbers()
         for _, value in self.edges():
@@ -228,6 +238,22 @@ class ControlFunction(LoopFunction):
             for resource, size in zip(execute.resource_operands, execute.resource_operand_sizes):
                 if is_staged(resource) and resource not in self.own:
                     self._own_memory(resource, size)
+        return True
+
+    def _lend(self, most: int) -> bool:
+        """Takes small resources into the function's memory until so many are left; False if it can't."""
+        bound = [resource for resource in self.places if resource not in self.own]
+        extra = len(bound) - most
+        if extra <= 0:
+            return True
+        sizes = {r: constant_value(self._sizes_by_resource[r]) for r in bound}
+        known = sorted([(size, n) for n, size in enumerate(sizes.values()) if size is not None])[:extra]
+        # What the host's own blocks use stays where it is.
+        if self.loop.hosted or len(known) < extra or sum(size for size, _ in known) > _MOST_LENT:
+            return False
+        self.lent = [bound[n] for _, n in known]
+        for resource in self.lent:
+            self._own_memory(resource, self._sizes_by_resource[resource])
         return True
 
     def _is_used_behind(self, value: Value) -> bool:

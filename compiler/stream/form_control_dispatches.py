@@ -56,6 +56,7 @@ from pyiree.compiler.stream.command_costs import (
     nanoseconds_of_dispatch,
 )
 from pyiree.compiler.stream.control_function import WORD, ControlFunction, is_choice, is_staged
+from pyiree.compiler.stream.encoding import constant_value
 from pyiree.compiler.stream.fuse_dispatch_bindings import MAX_BINDINGS
 from pyiree.compiler.stream.loop_function import commands_of, is_host_arithmetic
 from pyiree.compiler.stream.loop_region import LoopRegion, loops_of
@@ -95,8 +96,7 @@ def _next_function(func: FuncOp, costs: Costs, name: str) -> tuple[ControlFuncti
         if not device.is_possible():
             continue
         made = ControlFunction(loop, device.work, name)
-        # One more binding is the function's own memory.
-        if made.build() and len(made.resources) < MAX_BINDINGS and len(made.numbers) <= _MOST_NUMBERS:
+        if made.build(MAX_BINDINGS) and len(made.numbers) <= _MOST_NUMBERS:
             return made, device.waits
     return None
 
@@ -211,24 +211,80 @@ class _Replacement:
         written = made.written()
         entry, *_ = [self._enter(number, block) for number in range(len(loop.entries))]
         allocated = self._allocate(entry)
+        self._lend(entry, allocated)
         self.builder = Builder.at_end(block, self.location)
         done = self._execute(first, time, allocated, written)
         at, *words = self._words(done)
         behind = {v: self._read(v, word) for v, word in zip(made.outgoing, words)}
         behind.update({alias: behind.get(source, source) for alias, source in made.aliases.items()})
+        taken_back, back = self._take_back([r for r in made.lent if r in written], done)
         for inside in loop.blocks:
             values = [*inside.arguments, *[result for op in inside.ops for result in op.results]]
-            behind.update({v: done for v in values if v.type is timepoint})
+            behind.update({v: back for v in values if v.type is timepoint})
         for value, found in behind.items():
             for use in list(value.uses):
                 if loop.block_around(use.owner) is None and use.owner.block is not block:
                     use.owner.set_operand(use.index, found)
-        self._leave(at, behind, [self.builder.insert(ConstantOp(IntegerAttr(0, i64))).result, done], block)
+        self._leave(at, behind, [self.builder.insert(ConstantOp(IntegerAttr(0, i64))).result, done], block, taken_back)
         self._clear()
 
-    def _leave(self, at: Value, behind: dict[Value, Value], again: list[Value], block: Block) -> None:
+    def _lend(self, entry: Operation, allocated: list[Value]) -> None:
+        """Copies what the function takes into its own memory, before the loop."""
+        if self.made.lent:
+            state, size = self.memory[0]
+            pairs = [(r, 0, state, self.made.own[r]) for r in self.made.lent]
+            time = self._copies(Builder.before(entry), pairs, [entry.operands[1], allocated[0]], state, size)
+            entry.set_operand(1, time)
+
+    def _take_back(self, lent: list[Value], done: Value) -> tuple[Block | None, Value]:
+        """A block behind the loop that copies back what it has written, and when that is done."""
+        if not lent:
+            return None, done
+        block, region = Block(), self.func.body
+        region.insert(region.blocks.index(self.builder.block) + 1, block)
+        state, size = self.memory[0]
+        pairs = [(state, self.made.own[r], r, 0) for r in lent]
+        return block, self._copies(Builder.at_end(block, self.location), pairs, [done], state, size)
+
+    def _copies(
+        self, builder: Builder, pairs: list[tuple[Value, int, Value, int]], times: list[Value], state: Value,
+        state_size: Value,
+    ) -> Value:  # fmt: skip
+        """Copies between the function's memory and resources (from, offset, to, offset); when that is done."""
+        made = self.made
+
+        def number(n: int) -> Value:
+            return builder.insert(ConstantOp(IntegerAttr(n, index))).result
+
+        resources = [state, *[a if b is state else b for a, _, b, _ in pairs]]
+        sizes = [number(constant_value(state_size))]  # type: ignore[arg-type]
+        sizes += [number(constant_value(made.size_of(r))) for r in resources[1:]]  # type: ignore[arg-type]
+        body = Block([r.type for r in resources])
+        given = dict(zip(resources, zip(body.arguments, sizes)))
+        copies = []
+        for source, start, target, end in pairs:
+            length = given[target if source is state else source][1]
+            copies.append(ops.CmdCopyOp(*given[source], number(start), *given[target], number(end), length))
+        inner = Builder.at_end(body, self.location)
+        for op in copies:
+            inner.insert(op)
+        inner.insert(ops.YieldOp((), ()))
+        time = builder.insert(ops.TimepointJoinOp(times, result_timepoint=timepoint)).result_timepoint
+        execute = ops.CmdExecuteOp(resources, sizes, time, None, made.affinity, body=body, result_timepoint=timepoint)
+        return builder.insert(execute).result_timepoint
+
+    def _leave(
+        self, at: Value, behind: dict[Value, Value], again: list[Value], block: Block, taken_back: Block | None
+    ) -> None:
         """Goes where the loop goes to from where it stopped, or on with it."""
         exits, left = self.loop.exits, self.made.left
+        if taken_back is not None:
+            number = self.builder.insert(ConstantOp(IntegerAttr(left, i64))).result
+            is_left = self.builder.insert(CmpIOp(at, number, "eq")).result
+            self.builder.insert(CondBranchOp(is_left, [], again, None, taken_back, block))
+            given = [behind.get(v, v) for v in exits[0].operands]
+            Builder.at_end(taken_back, self.location).insert(BranchOp(given, exits[0].dest))
+            return
         ways = [[behind.get(v, v) for v in edge.operands] for edge in exits]
         if len(exits) == 1:
             number = self.builder.insert(ConstantOp(IntegerAttr(left, i64))).result

@@ -136,12 +136,30 @@ def _drop_alloca(alloca: ops.ResourceAllocaOp, memory: Value) -> None:
     alloca.erase()
 
 
-def _comes_after(alloca: ops.ResourceAllocaOp, uses: ResourceUses, coverage: TimepointCoverage) -> bool:
-    """Whether the allocation, and so all that uses it, comes after these uses in all earlier iterations."""
-    return all(
-        coverage.covers(alloca.await_timepoint, op.result_timepoint) or is_settled(op.result_timepoint, coverage)
-        for op in uses.work
-    )
+def _comes_after(
+    alloca: ops.ResourceAllocaOp, uses: Sequence[ResourceUses], loop: Loop, coverage: TimepointCoverage
+) -> bool:
+    """Lets the allocation, and so all that uses it, come after these uses in all earlier iterations; False if it
+    can't. Work on what was known before the loop waits for nothing of the loop by itself."""
+    times = [op.result_timepoint for each in uses for op in each.work]
+    pending = [time for time in times if not is_settled(time, coverage)]
+    if all(coverage.covers(alloca.await_timepoint, time) for time in pending):
+        return True
+    begins = _time_at_start(loop, alloca.block)
+    if begins is None or not all(coverage.covers(begins, time) for time in pending):
+        return False
+    join = ops.TimepointJoinOp([alloca.await_timepoint, begins], result_timepoint=timepoint)
+    alloca.await_timepoint = Builder.before(alloca).insert(join).result_timepoint
+    return True
+
+
+def _time_at_start(loop: Loop, block: Block | None) -> Value | None:
+    """The timepoint that the loop carries, as a block of it sees it."""
+    index = _time_of(loop)
+    assert index is not None
+    if isinstance(loop, scf.WhileOp) and block is loop.before_block:
+        return loop.before_block.arguments[index]
+    return _carried_in_body(loop, index)
 
 
 # What inner loops leave in one of several buffers.
@@ -197,7 +215,7 @@ def _swap_buffers(loop: Loop, carried: int) -> Loop | None:
     if [(use.owner, use.index) for use in new.escapes] != [(_end(loop), carried)]:
         return None
     olds = _uses_until_forgotten(loop, carried)
-    if olds is None or not all(_comes_after(alloca, uses, coverage) for uses in (new, *olds)):
+    if olds is None or not _comes_after(alloca, (new, *olds), loop, coverage):
         return None
     index = _time_of(loop)
     start = _inits(loop)[index]  # type: ignore[index]
@@ -344,7 +362,7 @@ def _is_transient(alloca: ops.ResourceAllocaOp, loop: Loop, coverage: TimepointC
     if alloca.await_timepoint is None or not _is_invariant(alloca.storage_size, loop):
         return False
     uses = resource_uses(alloca.results[0], loop)
-    return not uses.escapes and _comes_after(alloca, uses, coverage)
+    return not uses.escapes and _comes_after(alloca, [uses], loop, coverage)
 
 
 def _remove_deallocations(alloca: ops.ResourceAllocaOp) -> bool:

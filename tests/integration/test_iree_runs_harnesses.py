@@ -46,7 +46,8 @@ def _program(harness):
         return None
     lowered = jax.jit(harness.dyn_fun, keep_unused=True).lower(*arguments)
     wanted = [(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(lowered.out_info)]
-    arrays = [np.asarray(leaf) for leaf in leaves]
+    types = jax.tree.leaves(lowered.in_avals)
+    arrays = [np.asarray(leaf).astype(type.dtype) for leaf, type in zip(leaves, types, strict=True)]
     kinds = [array.dtype for array in arrays] + [dtype for _, dtype in wanted]
     if any(jax.dtypes.issubdtype(kind, jax.dtypes.extended) or kind.name in _FOREIGN + _PACKED for kind in kinds):
         return None

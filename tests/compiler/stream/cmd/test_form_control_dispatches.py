@@ -275,6 +275,21 @@ def _chosen(x, y):
     return lax.while_loop(lambda s: (s[2] < 30) & (s[0].sum() < 1e3), step, (x, y, 0))
 
 
+def _many(*arrays):
+    """More buffers than a dispatch can bind."""
+
+    def step(state):
+        *arrays, k = state
+        total = jnp.tanh(sum(x.sum() for x in arrays))
+        arrays = [jnp.flip(x) * 0.9 + 0.01 * total + i * 0.001 for i, x in enumerate(arrays)]
+        arrays = lax.cond(
+            arrays[0].sum() > 0, lambda *xs: (*xs[1:], xs[0]), lambda *xs: tuple(x + 0.1 for x in xs), *arrays
+        )
+        return (*arrays, k + 1)
+
+    return lax.while_loop(lambda s: (s[-1] < 17) & (s[0].max() < 1e3), step, (*arrays, 0))
+
+
 def _switch(x):
     ways = [lambda x: jnp.sin(x) @ jnp.cos(x).T, lambda x: jnp.flip(x) + 1, lambda x: jnp.cumsum(x, 0) * 0.1]
     return lax.fori_loop(0, 30, lambda i, x: lax.switch((i * i + x[0, 0].astype(int)) % 3, ways, x), x)
@@ -349,6 +364,7 @@ PROGRAMS = {
     "branch": (_branch, (np.abs(_f32(5)),)),
     "swapping_branch": (_swapping_branch, (_f32(5), _f32(5))),
     "chosen": (_chosen, (np.abs(_f32(5)), np.abs(_f32(5)))),
+    "many": (_many, tuple(_f32(5) for _ in range(20))),
     "switch": (_switch, (_f32(6, 6),)),
     "loop_in_a_branch": (_loop_in_a_branch, (_f32(8),)),
     "branch_in_a_branch": (_branch_in_a_branch, (np.abs(_f32(5)),)),

@@ -210,6 +210,19 @@ def test_what_inner_loops_leave_is_copied_out_of_their_buffers(run_passes, accep
     assert "alloca" not in text[text.index("scf.for") :]
 
 
+def test_work_on_what_was_known_before_waits_for_the_iteration(run_passes, accepted, in_order):
+    body = f"""
+    %tmp, %ta = stream.resource.alloca uninitialized await(%t0) => {R}{{%n}} => {T}
+    {copy("e", "%ta", "%x", "%tmp")}
+    %u = stream.timepoint.join max(%t, %e) => {T}
+    {copy("g", "%u", "%tmp", "%a")}
+    scf.yield %a, %g : {R}, {T}"""
+    text = run_passes(loop(body), HOIST)
+    accepted(text)
+    in_order(text, "resource.alloca ", "scf.for", "timepoint.join max(%arg3, %arg6)", "cmd.execute", "cmd.execute")
+    assert text.count("resource.alloca ") == 1
+
+
 def test_work_that_the_host_waits_for_needs_no_chain(run_passes, accepted):
     text = run_passes(
         f"""
