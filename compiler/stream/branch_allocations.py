@@ -61,7 +61,7 @@ def hoist_out_of_branch(branch: Branch) -> None:
     time = begins[0]
     for result in branch.results:
         if is_resource(result.type):
-            _share_result(branch, result, times[0].index, time)
+            _share_result(branch, result, times[0].index, time, affinity_in(block.parent_op))
     for body in bodies:
         for op in list(body.ops):
             if isinstance(op, ops.ResourceAllocaOp) and _is_transient(op, branch):
@@ -93,7 +93,7 @@ def _export_copy(op: Any) -> None:
     (op.source,) = builder.insert(ops.TimepointAwaitOp([memory.results[0]], [bytes_], time)).results
 
 
-def _share_result(branch: Branch, result: Any, time_index: int, time: Value) -> None:
+def _share_result(branch: Branch, result: Any, time_index: int, time: Value, affinity: Attribute | None) -> None:
     """Lets all regions leave a result in memory that is allocated in front."""
     ends = [region.entry.terminator for region in branch.regions]
     values = [end.operands[result.index] for end in ends]
@@ -104,7 +104,6 @@ def _share_result(branch: Branch, result: Any, time_index: int, time: Value) -> 
     owned = [_is_owned(value, end, result.index, branch) for value, end in zip(values, ends)]
     if not all(owned) and size > MOST_COPIED:
         return
-    affinity = affinity_in(branch)
     bytes_ = Builder.before(branch).insert(ConstantOp(IntegerAttr(size, index))).result
     memory = _allocate(branch, bytes_, affinity, result.type, time)
     for value, end, is_owned in zip(values, ends, owned):
@@ -152,8 +151,8 @@ def _is_owned(value: Value, end: Any, number: int, branch: Branch) -> bool:
     return [(use.owner, use.index) for use in resource_uses(value, branch).escapes] == [(end, number)]
 
 
-def affinity_in(op: Operation) -> Attribute | None:
-    """Where the device's work in the regions of an op is done."""
+def affinity_in(op: Any) -> Attribute | None:
+    """Where work in the regions of an op is done."""
     for inner in op.walk():
         if isinstance(inner, ops.CmdExecuteOp | ops.ResourceAllocaOp):
             return inner.affinity

@@ -175,7 +175,7 @@ class ControlFunction(LoopFunction):
             if is_resource(value.type) and value in self._sizes_by_resource and not is_staged(value)
         ]
         for execute in self._executes():
-            self.affinity = execute.affinity
+            self.affinity = self.affinity or execute.affinity
             used += [resource for resource in execute.resource_operands if not is_staged(resource)]
         self.places = list(dict.fromkeys(value for value in used if not self._is_inside(value)))
         for block in self.blocks:

@@ -116,17 +116,18 @@ class _DeviceLoop:
         commands alone are another pass's."""
         blocks = self.loop.blocks
         listed = [op for block in blocks for op in block.ops if op is not block.terminator]
-        # One device does it all.
-        if len({op.affinity for op in listed if isinstance(op, ops.CmdExecuteOp)}) != 1:
+        executes = [op for op in listed if isinstance(op, ops.CmdExecuteOp)]
+        # One device does it all; work without a device is done where the rest is.
+        if not executes or len({op.affinity for op in executes} - {None}) > 1:
             return False
         if not any(isinstance(op, ops.ResourceLoadOp) for op in listed) and all(map(_only_counts, blocks)):
             return False
         for block in blocks:
             self.work[block] = max(1, round(commands_nanoseconds(block.ops, self.costs) or 0))
         self._wait_for(v for v in self.loop.entries[0].operands if v.type is timepoint)
+        if not all(map(self._has_known_sizes, executes)):
+            return False
         for op in listed:
-            if isinstance(op, ops.CmdExecuteOp) and not self._has_known_sizes(op):
-                return False
             self._wait_for(v for v in op.operands if v.type is timepoint)
         return self._is_apart_from_the_host()
 
