@@ -7,14 +7,13 @@ row of its column, and the sum of these by row. Entries that belong to no row co
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from pyiree.compiler.input.calls import CUSTOM_CALLS
 from pyiree.compiler.input.converter import Converter
 from pyiree.compiler.input.elements import COMPLEX, FLOAT
-from pyiree.compiler.input.values import Lazy
+from pyiree.compiler.input.values import Lazy, Uniform
 
 _ADD = """({{
     ^bb0(%left: tensor<{0}>, %right: tensor<{0}>):
@@ -26,17 +25,16 @@ _ADD = """({{
 def _compressed_rows_by_dense(c: Converter, op: Any, operands: list[Lazy]) -> Sequence[Lazy]:
     data, starts, _, dense = [operand.shaped for operand in operands]
     result = c.result_shaped(op)
+    if 0 in (*result.shape, data.shape[0], dense.shape[0]):
+        return [Uniform(result, scalar=c.emitter.zero(result.element.type))]
     zero = {COMPLEX: "(0.0, 0.0)", FLOAT: "0.0"}.get(result.element.kind, "0")
     made = str(op.results[0].type)
     types = [str(value.type) for value in op.operands]
     given = ", ".join(f"%{name}: {type}" for name, type in zip(("data", "starts", "columns", "dense"), types))
     lines = [f"%zeros = stablehlo.constant dense<{zero}> : {made}"]
-    last = "%zeros"
-    if 0 not in (math.prod(result.shape), data.shape[0], dense.shape[0]):
-        lines += _sum_by_row(types, made, data.shape[0], starts.shape[0], dense.shape[1:])
-        last = "%result"
+    lines += _sum_by_row(types, made, data.shape[0], starts.shape[0], dense.shape[1:])
     body = "\n    ".join(lines)
-    text = f"func.func @multiply({given}) -> {made} {{\n    {body}\n    return {last} : {made}\n}}"
+    text = f"func.func @multiply({given}) -> {made} {{\n    {body}\n    return %result : {made}\n}}"
     return c.write_out(text, operands)
 
 

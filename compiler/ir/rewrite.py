@@ -204,12 +204,14 @@ class _GreedyDriver:
             self.enqueue(definer)
 
     def erasing(self, op: Operation) -> None:
-        for nested in op.walk():
-            self.queued.discard(nested)
+        erased = list(op.walk()) if op.regions else [op]
+        for nested in erased:
             for operand in nested._operands:
                 definer = operand.defining_op
                 if definer is not None:
                     self.enqueue(definer)
+        # Only now, since some of the definers are erased too.
+        self.queued.difference_update(erased)
 
     def enqueue(self, op: Operation) -> None:
         if op not in self.queued:

@@ -176,7 +176,8 @@ def _is_known(op: Operation) -> bool:
         return True
     if isinstance(op, ops.ResourceLoadOp):
         return not op.result.type.is_float
-    return is_host_arithmetic(op) or is_choice(op)
+    chooses_time = isinstance(op, SelectOp) and op.result.type is timepoint
+    return is_host_arithmetic(op) or is_choice(op) or chooses_time
 
 
 def _block_of(value: Value) -> Block:

@@ -18,8 +18,8 @@ After:  transients are allocated in front of the loop; of what is handed on ther
 
 What the loop starts with is read in the first iteration only, and never written: it may belong to somebody else. If it
 is the function's own memory and nobody else looks at it, it serves as one of the two buffers. Nothing changes where the
-order of uses is not certain. Inner loops go first, so what they needed may leave the outer ones as well; so do branches
-(`branch_allocations`).
+order of uses is not certain. What is small and handed on in another way, such as twice, is copied. Inner loops go
+first, so what they needed may leave the outer ones as well; so do branches (`branch_allocations`).
 """
 
 from __future__ import annotations
@@ -57,9 +57,12 @@ def hoist_loop_allocations(host: Operation, context: PassContext) -> None:
             hoist_out_of_branch(op)
         elif isinstance(op, scf.ForOp | scf.WhileOp) and _time_of(op) is not None:
             loop: Any = op
-            _copy_results_of_inner_loops(loop)
+            made = _made_by_iterations(loop)
             for carried in range(len(_inits(loop))):
-                loop = _swap_buffers(loop, carried) or loop
+                grown = _swap_buffers(loop, carried)
+                if grown is None and carried in made:
+                    grown = _copy_and_swap(loop, carried)
+                loop = grown or loop
             _hoist_transients(loop)
 
 
@@ -143,13 +146,16 @@ def _comes_after(
     can't. Work on what was known before the loop waits for nothing of the loop by itself."""
     times = [op.result_timepoint for each in uses for op in each.work]
     pending = [time for time in times if not is_settled(time, coverage)]
-    if all(coverage.covers(alloca.await_timepoint, time) for time in pending):
+    awaited = alloca.await_timepoint
+    if awaited is not None and all(coverage.covers(awaited, time) for time in pending):
         return True
     begins = _time_at_start(loop, alloca.block)
     if begins is None or not all(coverage.covers(begins, time) for time in pending):
         return False
-    join = ops.TimepointJoinOp([alloca.await_timepoint, begins], result_timepoint=timepoint)
-    alloca.await_timepoint = Builder.before(alloca).insert(join).result_timepoint
+    if awaited is not None:
+        join = ops.TimepointJoinOp([awaited, begins], result_timepoint=timepoint)
+        begins = Builder.before(alloca).insert(join).result_timepoint
+    alloca.await_timepoint = begins
     return True
 
 
@@ -162,44 +168,6 @@ def _time_at_start(loop: Loop, block: Block | None) -> Value | None:
     return _carried_in_body(loop, index)
 
 
-# What inner loops leave in one of several buffers.
-
-
-def _copy_results_of_inner_loops(loop: Loop) -> None:
-    """Copies what inner loops made of memory of an iteration, and what the iteration hands on, so that all of that
-    memory is transient."""
-    end, index = _end(loop), _time_of(loop)
-    assert index is not None
-    time = _carried_in_body(loop, index)
-    for number in sorted(_handed_on_by_inner_loops(loop)):
-        value = end.operands[number]
-        size = size_of(value)
-        if time is None or size is None or size > MOST_COPIED:
-            continue
-        builder, affinity = Builder.before(end), affinity_in(loop)
-        bytes_ = builder.insert(ConstantOp(IntegerAttr(size, index_type))).result
-        memory = builder.insert(
-            ops.ResourceAllocaOp(
-                bytes_, time, None, affinity, result_=value.type, result_timepoint=timepoint, location=loop.location
-            )
-        )
-        copy_at_end(end, value, memory, bytes_, index, affinity)
-        operands = list(end.operands)
-        operands[number] = memory.results[0]
-        end.operands = operands
-
-
-def _handed_on_by_inner_loops(loop: Loop) -> set[int]:
-    """Which carried values an inner loop leaves in memory that the iteration allocates."""
-    end, found = _end(loop), set()
-    for op in end.block.ops:  # type: ignore[union-attr]
-        if isinstance(op, ops.ResourceAllocaOp):
-            for use in resource_uses(op.results[0], loop).escapes:
-                if use.owner is end and isinstance(end.operands[use.index].defining_op, scf.ForOp | scf.WhileOp):
-                    found.add(use.index)
-    return found
-
-
 # Buffers that swap places.
 
 
@@ -208,7 +176,7 @@ def _swap_buffers(loop: Loop, carried: int) -> Loop | None:
     alloca = _end(loop).operands[carried].defining_op
     if not isinstance(alloca, ops.ResourceAllocaOp) or alloca.block is not _end(loop).block:
         return None
-    if alloca.await_timepoint is None or not _is_invariant(alloca.storage_size, loop):
+    if not _is_invariant(alloca.storage_size, loop):
         return None
     coverage = TimepointCoverage()
     new = resource_uses(alloca.results[0], loop)
@@ -230,6 +198,45 @@ def _swap_buffers(loop: Loop, carried: int) -> Loop | None:
     # If the loop owns what it starts with, what was there before is the spare buffer of the next iteration.
     following: Any = [_carried_in_body(grown, carried)] if is_own else [*spare[1:], spare[0]]
     end.operands = [*end.operands, *following]
+    return grown
+
+
+def _made_by_iterations(loop: Loop) -> set[int]:
+    """Which carried values may lie in memory that the iteration allocates."""
+    end = _end(loop)
+    found: set[int] = set()
+    for op in end.block.ops:  # type: ignore[union-attr]
+        if isinstance(op, ops.ResourceAllocaOp):
+            found.update(use.index for use in resource_uses(op.results[0], loop).escapes if use.owner is end)
+    return found
+
+
+def _copy_and_swap(loop: Loop, carried: int) -> Loop | None:
+    """Copies what is handed on, such as what an inner loop leaves in one of several buffers, so that all the memory of
+    the iteration is transient; the copies alternate between buffers."""
+    end, index = _end(loop), _time_of(loop)
+    assert index is not None
+    value, time = end.operands[carried], _carried_in_body(loop, index)
+    size = size_of(value)
+    if time is None or size is None or size > MOST_COPIED:
+        return None
+    before, given = end.prev_op, list(end.operands)
+    builder, affinity = Builder.before(end), affinity_in(loop)
+    bytes_ = builder.insert(ConstantOp(IntegerAttr(size, index_type))).result
+    memory = builder.insert(
+        ops.ResourceAllocaOp(
+            bytes_, time, None, affinity, result_=value.type, result_timepoint=timepoint, location=loop.location
+        )
+    )
+    copy_at_end(end, value, memory, bytes_, index, affinity)
+    operands = list(end.operands)
+    operands[carried] = memory.results[0]
+    end.operands = operands
+    grown = _swap_buffers(loop, carried)
+    if grown is None:
+        end.operands = given
+        while end.prev_op is not before:
+            end.prev_op.erase()  # type: ignore[union-attr]
     return grown
 
 
@@ -359,7 +366,7 @@ def _hoist_transients(loop: Loop) -> None:
 
 def _is_transient(alloca: ops.ResourceAllocaOp, loop: Loop, coverage: TimepointCoverage) -> bool:
     """Whether an allocation serves one iteration, and may serve them all in turn."""
-    if alloca.await_timepoint is None or not _is_invariant(alloca.storage_size, loop):
+    if not _is_invariant(alloca.storage_size, loop):
         return False
     uses = resource_uses(alloca.results[0], loop)
     return not uses.escapes and _comes_after(alloca, [uses], loop, coverage)

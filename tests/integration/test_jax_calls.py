@@ -31,6 +31,9 @@ def test_entries_behind_the_last_row_count_for_nothing(random):
     matrix = sparse.BCSR.fromdense(dense, nse=24)
     got = pyiree.jit(lambda matrix, x: matrix @ x)(matrix, np.arange(4, dtype=np.float32))
     np.testing.assert_array_equal(got, dense @ np.arange(4, dtype=np.float32))
+    empty = sparse.BCSR.fromdense(np.zeros((0, 4), np.complex64))
+    for x in (np.ones(4, np.complex64), np.ones((4, 3), np.complex64)):
+        assert pyiree.jit(lambda matrix, x: matrix @ x)(empty, x).shape == (0, *x.shape[1:])
     nothing = sparse.BCSR.fromdense(np.zeros((6, 4), np.float32))
     assert not np.any(pyiree.jit(lambda matrix, x: matrix @ x)(nothing, np.ones((4, 2), np.float32)))
 

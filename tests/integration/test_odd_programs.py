@@ -122,3 +122,18 @@ def test_loops_that_carry_more_arrays_than_a_dispatch_binds(counted):
         return lax.while_loop(lambda c: c[0].sum() < 10, step, arrays)
 
     same_as_jax(loop, *[np.ones(5 + k, np.float32) for k in range(30)], rtol=1e-5)
+
+
+def test_a_branch_that_turns_out_to_be_dead_while_it_is_cleaned_up():
+    def doubled(x):
+        def step(state):
+            jax.debug.callback(lambda *_: None, state[1])
+            return state[0] + 1, state[1] * 2
+
+        return lax.while_loop(lambda s: (s[0] < 6) & (jnp.sum(s[1]) < 9), step, (0, x))[1]
+
+    def function(x):
+        k, x = lax.fori_loop(0, 3, lambda i, c: (jnp.int32(0), c[1] * 2), (jnp.int32(0), x))
+        return lax.cond(k % 3 == 1, doubled, lambda x: x + 1, x)
+
+    same_as_jax(function, np.ones(7, np.float32))
