@@ -64,6 +64,8 @@ def hoist_loop_allocations(host: Operation, context: PassContext) -> None:
                     grown = _copy_and_swap(loop, carried)
                 loop = grown or loop
             _hoist_transients(loop)
+        elif isinstance(op, scf.ForOp | scf.WhileOp) and not any(map(is_timepoint, _inits(op))):
+            _hoist_settled(op)
 
 
 # What loops have in common.
@@ -362,6 +364,25 @@ def _hoist_transients(loop: Loop) -> None:
         if freed:
             _free_after(loop, index, new)
     _start_after(loop, index, times)
+
+
+def _hoist_settled(loop: Loop) -> None:
+    """Allocates in front of a loop that hands on no timepoint what the host has waited for when it goes on."""
+    coverage = TimepointCoverage()
+    for block in [b for region in loop.regions for b in region.blocks]:
+        for op in list(block.ops):
+            if not isinstance(op, ops.ResourceAllocaOp) or not _is_invariant(op.storage_size, loop):
+                continue
+            uses = resource_uses(op.results[0], loop)
+            if uses.escapes or not all(is_settled(work.result_timepoint, coverage) for work in uses.work):
+                continue
+            start = Builder.before(loop).insert(ops.TimepointImmediateOp(result_timepoint=timepoint)).result_timepoint
+            new = _allocate(op, loop, start)
+            # It is given back where all memory is that nobody has given back by then.
+            _remove_deallocations(op)
+            op.results[0].replace_all_uses_with(new.results[0])
+            op.result_timepoint.replace_all_uses_with(new.result_timepoint)
+            op.erase()
 
 
 def _is_transient(alloca: ops.ResourceAllocaOp, loop: Loop, coverage: TimepointCoverage) -> bool:

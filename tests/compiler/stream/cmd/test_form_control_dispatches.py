@@ -290,6 +290,19 @@ def _many(*arrays):
     return lax.while_loop(lambda s: (s[-1] < 17) & (s[0].max() < 1e3), step, (*arrays, 0))
 
 
+def _bisections(table, values):
+    """The inner loop carries nothing but numbers of the host."""
+
+    def place(t):
+        def step(s):
+            middle = (s[0] + s[1]) // 2
+            return lax.cond(table[middle] <= t, lambda: (middle, s[1]), lambda: (s[0], middle))
+
+        return lax.while_loop(lambda s: s[0] + 1 < s[1], step, (0, table.shape[0]))[0]
+
+    return lax.map(place, values)
+
+
 def _switch(x):
     ways = [lambda x: jnp.sin(x) @ jnp.cos(x).T, lambda x: jnp.flip(x) + 1, lambda x: jnp.cumsum(x, 0) * 0.1]
     return lax.fori_loop(0, 30, lambda i, x: lax.switch((i * i + x[0, 0].astype(int)) % 3, ways, x), x)
@@ -364,6 +377,7 @@ PROGRAMS = {
     "branch": (_branch, (np.abs(_f32(5)),)),
     "swapping_branch": (_swapping_branch, (_f32(5), _f32(5))),
     "chosen": (_chosen, (np.abs(_f32(5)), np.abs(_f32(5)))),
+    "bisections": (_bisections, (np.sort(_f32(33)), _f32(40))),
     "many": (_many, tuple(_f32(5) for _ in range(20))),
     "switch": (_switch, (_f32(6, 6),)),
     "loop_in_a_branch": (_loop_in_a_branch, (_f32(8),)),
