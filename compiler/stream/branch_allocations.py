@@ -210,14 +210,7 @@ def _move_in_front(alloca: ops.ResourceAllocaOp, branch: Branch, done: Value, ti
     """Allocates a transient in front of the branch, and frees it behind if the region does."""
     size = Builder.before(branch).insert(alloca.storage_size.defining_op.clone()).results[0]  # type: ignore[union-attr]
     memory = _allocate(branch, size, alloca.affinity, alloca.results[0].type, time)
-    freed = [op for op in alloca.results[0].users if isinstance(op, ops.ResourceDeallocaOp)]
-    for op in freed:
-        awaited = op.await_timepoint
-        if awaited is None:
-            immediate = ops.TimepointImmediateOp(result_timepoint=timepoint)
-            awaited = Builder.before(op).insert(immediate).result_timepoint
-        op.result_timepoint.replace_all_uses_with(awaited)
-        op.erase()
+    freed = remove_deallocations(alloca.results[0])
     _use_instead(alloca, memory)
     if freed:
         free = ops.ResourceDeallocaOp(
@@ -225,6 +218,19 @@ def _move_in_front(alloca: ops.ResourceAllocaOp, branch: Branch, done: Value, ti
         )
         Builder.after(branch).insert(free)
         done.replace_uses_if(free.result_timepoint, lambda use: use.owner is not free)
+
+
+def remove_deallocations(memory: Value) -> bool:
+    """Takes away what frees memory, if anything does; who waits for it waits for what it waited for."""
+    found = [op for op in memory.users if isinstance(op, ops.ResourceDeallocaOp)]
+    for op in found:
+        awaited = op.await_timepoint
+        if awaited is None:
+            immediate = ops.TimepointImmediateOp(result_timepoint=timepoint)
+            awaited = Builder.before(op).insert(immediate).result_timepoint
+        op.result_timepoint.replace_all_uses_with(awaited)
+        op.erase()
+    return bool(found)
 
 
 def _body_around(branch: Operation) -> Block | None:

@@ -33,7 +33,6 @@ then goes back to ^bb1, with the number of the way by which the loop is entered 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from pyiree.compiler.dialects.arith import CmpIOp, ConstantOp, IndexCastOp, SelectOp, TruncIOp
 from pyiree.compiler.dialects.builtin import ModuleOp
@@ -48,6 +47,7 @@ from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.ir.symbol_table import SymbolTable
 from pyiree.compiler.ir.types import TensorType, Type, i32, i64, index
 from pyiree.compiler.stream import ops
+from pyiree.compiler.stream.branch_allocations import remove_deallocations
 from pyiree.compiler.stream.command_costs import (
     Costs,
     commands_nanoseconds,
@@ -59,7 +59,7 @@ from pyiree.compiler.stream.control_function import WORD, ControlFunction, is_ch
 from pyiree.compiler.stream.encoding import constant_value
 from pyiree.compiler.stream.fuse_dispatch_bindings import MAX_BINDINGS
 from pyiree.compiler.stream.loop_function import commands_of, is_host_arithmetic
-from pyiree.compiler.stream.loop_region import LoopRegion, loops_of
+from pyiree.compiler.stream.loop_region import LoopRegion, block_of, loops_of
 from pyiree.compiler.stream.pack_dispatch_operands import words_of
 from pyiree.compiler.stream.types import STAGING, TRANSIENT, ResourceAccessAttr, ResourceType, is_resource, timepoint
 
@@ -146,7 +146,7 @@ class _DeviceLoop:
     def _wait_for(self, times: Iterable[Value]) -> None:
         hosted = self.loop.hosted
         for time in times:
-            made_by_host = _block_of(time) in hosted
+            made_by_host = block_of(time) in hosted
             if not self.loop.is_inside(time) and not made_by_host and time not in self.waits:
                 self.waits.append(time)
 
@@ -178,10 +178,6 @@ def _is_known(op: Operation) -> bool:
         return not op.result.type.is_float
     chooses_time = isinstance(op, SelectOp) and op.result.type is timepoint
     return is_host_arithmetic(op) or is_choice(op) or chooses_time
-
-
-def _block_of(value: Value) -> Block:
-    return value.block if isinstance(value, BlockArgument) else value.defining_op.block  # type: ignore[union-attr,return-value]
 
 
 def _only_counts(block: Block) -> bool:
@@ -343,8 +339,7 @@ class _Replacement:
         for block in blocks:
             block.erase()
         for resource in self.made.own:
-            for user in [op for op in resource.users if isinstance(op, ops.ResourceDeallocaOp)]:
-                _skip(user)
+            remove_deallocations(resource)
             _drop_unused(resource.defining_op)
 
     def _allocate(self, entry: Operation) -> list[Value]:
@@ -442,15 +437,6 @@ def _redirect(end: Operation, number: int, dest: Block) -> None:
         new = SwitchOp(end.flag, defaults, flat, end.case_values, sizes, dests, location=end.location)  # type: ignore[attr-defined]
     Builder.before(end).insert(new)
     end.erase()
-
-
-def _skip(op: Any) -> None:
-    """Takes a deallocation away; who waits for it waits for what it waits for."""
-    time = op.await_timepoint
-    if time is None:
-        time = Builder.before(op).insert(ops.TimepointImmediateOp(result_timepoint=timepoint)).result_timepoint
-    op.result_timepoint.replace_all_uses_with(time)
-    op.erase()
 
 
 def _drop_unused(op: Operation | None) -> None:

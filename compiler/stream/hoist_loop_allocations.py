@@ -42,6 +42,7 @@ from pyiree.compiler.stream.branch_allocations import (
     affinity_in,
     copy_at_end,
     hoist_out_of_branch,
+    remove_deallocations,
     size_of,
 )
 from pyiree.compiler.stream.types import timepoint
@@ -359,7 +360,7 @@ def _hoist_transients(loop: Loop) -> None:
     for alloca in found:
         new = _allocate(alloca, loop, start)
         times.append(new.result_timepoint)
-        freed = _remove_deallocations(alloca)
+        freed = remove_deallocations(alloca.results[0])
         _drop_alloca(alloca, new.results[0])
         if freed:
             _free_after(loop, index, new)
@@ -379,7 +380,7 @@ def _hoist_settled(loop: Loop) -> None:
             start = Builder.before(loop).insert(ops.TimepointImmediateOp(result_timepoint=timepoint)).result_timepoint
             new = _allocate(op, loop, start)
             # It is given back where all memory is that nobody has given back by then.
-            _remove_deallocations(op)
+            remove_deallocations(op.results[0])
             op.results[0].replace_all_uses_with(new.results[0])
             op.result_timepoint.replace_all_uses_with(new.result_timepoint)
             op.erase()
@@ -391,17 +392,6 @@ def _is_transient(alloca: ops.ResourceAllocaOp, loop: Loop, coverage: TimepointC
         return False
     uses = resource_uses(alloca.results[0], loop)
     return not uses.escapes and _comes_after(alloca, [uses], loop, coverage)
-
-
-def _remove_deallocations(alloca: ops.ResourceAllocaOp) -> bool:
-    found = [op for op in alloca.results[0].users if isinstance(op, ops.ResourceDeallocaOp)]
-    for op in found:
-        if op.await_timepoint is None:
-            immediate = ops.TimepointImmediateOp(result_timepoint=timepoint)
-            op.await_timepoint = Builder.before(op).insert(immediate).result_timepoint
-        op.result_timepoint.replace_all_uses_with(op.await_timepoint)
-        op.erase()
-    return bool(found)
 
 
 def _free_after(loop: Loop, index: int, alloca: ops.ResourceAllocaOp) -> None:

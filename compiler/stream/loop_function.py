@@ -94,7 +94,7 @@ class LoopFunction:
         for execute in self._executes():
             self.affinity = execute.affinity
             for resource in execute.resource_operands:
-                if not self._is_inside(resource) and not self._is_own(resource):
+                if not self._is_inside(resource):
                     self._binding(resource)
         return carried, [starts[a] for a in carried]
 
@@ -135,10 +135,6 @@ class LoopFunction:
             before = len(found)
             found.update(value for argument, value in edges if argument in found)
         return found
-
-    def _is_own(self, resource: Value) -> bool:
-        """Whether a resource is no binding, since the function has other memory for it."""
-        return False
 
     def _is_inside(self, value: Value) -> bool:
         block = value.block if isinstance(value, BlockArgument) else value.defining_op.block  # type: ignore[union-attr]

@@ -77,7 +77,7 @@ class LoopRegion:
 
     def is_inside(self, value: Value) -> bool:
         """Whether a value is made in the loop."""
-        return _block_of(value) in self.blocks
+        return block_of(value) in self.blocks
 
     def block_around(self, op: Operation) -> Block | None:
         """The block of the loop that an op is in, in a region of another op perhaps."""
@@ -137,5 +137,6 @@ def _natural_loop(header: Block, latches: Sequence[Block]) -> set[Block] | None:
     return found
 
 
-def _block_of(value: Value) -> Block:
+def block_of(value: Value) -> Block:
+    """The block that a value is made in."""
     return value.block if isinstance(value, BlockArgument) else value.defining_op.block  # type: ignore[union-attr,return-value]
