@@ -15,6 +15,7 @@ from pyiree.runtime.vmfb.abi import LIBRARY_QUERY_SYMBOL
 from .elf.link import link
 from .llvm import library
 from .llvm.executable_library import EntryPoint, library_tables, query_module
+from .llvm.kernel import body_symbol
 from .llvm.objects import KERNEL_SYMBOL, ObjectBatch, ObjectCache, Unit, compile_objects
 from .target import Target
 
@@ -48,7 +49,10 @@ class ExecutableBuilder:
         tables = library_tables(name, entry_points, target)
         units = list(self._distinct.values())
         # Kernels call each other by their symbols.
-        merged = {symbol: first for symbol, first in stands_for.items() if symbol != first}
+        merged = {}
+        for symbol, first in stands_for.items():
+            if symbol != first:
+                merged |= _names(symbol, first)
 
         def finish() -> bytes:
             return link(
@@ -56,7 +60,7 @@ class ExecutableBuilder:
                 [LIBRARY_QUERY_SYMBOL],
                 lambda symbol: library.object_of(symbol, target, cache),
                 ["", f"the query of {name}", *(f"kernel {unit.symbol or k} of {name}" for k, unit in enumerate(units))],
-                [{}, {}, *({**merged, KERNEL_SYMBOL: unit.symbol} if unit.symbol else {} for unit in units)],
+                [{}, {}, *(merged | _names(KERNEL_SYMBOL, unit.symbol) if unit.symbol else {} for unit in units)],
             )
 
         return finish
@@ -78,6 +82,11 @@ def build_executable(
     for kernel in kernels:
         builder.add(kernel)
     return builder.close(entry_points)()
+
+
+def _names(symbol: str, name: str) -> dict[str, str]:
+    """What the symbols of a kernel become when it is called `name`."""
+    return {symbol: name, body_symbol(symbol): body_symbol(name)}
 
 
 _query_objects: dict[Target, bytes] = {}

@@ -20,7 +20,7 @@ from .executable import build_executable
 from .llvm import objects
 from .llvm.emit import Module
 from .llvm.executable_library import EntryPoint
-from .llvm.kernel import Kernel
+from .llvm.kernel import BodyArgument, Kernel
 from .loop_printer import print_kernel
 from .loops import KernelFunction
 from .lower_loops import lower_kernel
@@ -61,11 +61,21 @@ class DispatchKernel:
     @cached_property
     def llvm_text(self) -> str:
         """The kernel's module as LLVM IR."""
-        return _llvm_module(self.symbol, self.plan.kernel, self.target)
+        return _llvm_module(self.symbol, self.plan.kernel, self.target)[0]
+
+    @cached_property
+    def _shared(self) -> tuple[str, tuple[BodyArgument, ...]]:
+        """The module in which the kernel has no name of its own, and what its body is called with."""
+        return _llvm_module(objects.KERNEL_SYMBOL, self.plan.kernel, self.target)
+
+    @property
+    def body_arguments(self) -> tuple[BodyArgument, ...]:
+        """What a kernel that calls this one gives to its body."""
+        return self._shared[1]
 
     def unit(self) -> objects.Unit:
         """What is compiled: in it the kernel has no name of its own, so that equal kernels share an object."""
-        return objects.Unit(_llvm_module(objects.KERNEL_SYMBOL, self.plan.kernel, self.target), symbol=self.symbol)
+        return objects.Unit(self._shared[0], symbol=self.symbol)
 
     def text(self, phase: str) -> str:
         """The kernel as text at "kernel", "llvm" or "asm"."""
@@ -111,9 +121,9 @@ def link_executable(
     return build_executable(name, entries, [kernel.unit() for kernel in kernels], target, cache)
 
 
-def _llvm_module(name: str, loops: KernelFunction, target: Target) -> str:
+def _llvm_module(name: str, loops: KernelFunction, target: Target) -> tuple[str, tuple[BodyArgument, ...]]:
     module = Module(target)
     kernel = Kernel(module, name)
     lower_kernel(loops, kernel, target)
     kernel.finish()
-    return module.text()
+    return module.text(), tuple(kernel.arguments)

@@ -36,7 +36,8 @@ from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.ir.types import index as index_type
 from pyiree.compiler.stream import ops
 from pyiree.compiler.stream.analysis.resource_uses import ResourceUses, resource_uses
-from pyiree.compiler.stream.analysis.timepoint_coverage import TimepointCoverage, is_settled, is_timepoint
+from pyiree.compiler.stream.analysis.settled import is_settled
+from pyiree.compiler.stream.analysis.timepoint_coverage import TimepointCoverage, is_timepoint
 from pyiree.compiler.stream.branch_allocations import (
     MOST_COPIED,
     affinity_in,
@@ -148,7 +149,7 @@ def _comes_after(
     """Lets the allocation, and so all that uses it, come after these uses in all earlier iterations; False if it
     can't. Work on what was known before the loop waits for nothing of the loop by itself."""
     times = [op.result_timepoint for each in uses for op in each.work]
-    pending = [time for time in times if not is_settled(time, coverage)]
+    pending = [time for time in times if not is_settled(time, loop, coverage)]
     awaited = alloca.await_timepoint
     if awaited is not None and all(coverage.covers(awaited, time) for time in pending):
         return True
@@ -375,7 +376,8 @@ def _hoist_settled(loop: Loop) -> None:
             if not isinstance(op, ops.ResourceAllocaOp) or not _is_invariant(op.storage_size, loop):
                 continue
             uses = resource_uses(op.results[0], loop)
-            if uses.escapes or not all(is_settled(work.result_timepoint, coverage) for work in uses.work):
+            times = [work.result_timepoint for work in uses.work if not isinstance(work, ops.ResourceDeallocaOp)]
+            if uses.escapes or not all(is_settled(time, loop, coverage) for time in times):
                 continue
             start = Builder.before(loop).insert(ops.TimepointImmediateOp(result_timepoint=timepoint)).result_timepoint
             new = _allocate(op, loop, start)

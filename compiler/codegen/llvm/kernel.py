@@ -3,7 +3,7 @@
 Enters: a module and what the body asks for: binding pointers, push constants, workgroup ids. Leaves: two
 functions in the module. The exported one has IREE's dispatch signature, makes sure that denormals are
 kept, loads exactly what the body asked for and calls it; the body gets these as arguments, so that
-`noalias` can hold for bindings.
+`noalias` can hold for bindings. Kernels that call kernels call their bodies (`call_body`).
 
     kernel = Kernel(module)
     x, out = kernel.binding(0, "noalias readonly"), kernel.binding(1, "noalias")
@@ -15,6 +15,9 @@ kept, loads exactly what the body asked for and calls it; the body gets these as
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from pyiree.compiler.errors import CompileError
 from pyiree.runtime.vmfb.abi import DISPATCH_STATE, WORKGROUP_STATE, StructLayout
@@ -33,6 +36,14 @@ _X86_FLUSH = 0x8040
 _AARCH64_FLUSH = (1 << 24) | (1 << 19)
 
 
+class BodyArgument(NamedTuple):
+    """What the body of a kernel asks for: "binding" 0, "workgroup_id" "x"."""
+
+    kind: str
+    which: int | str
+    type: str
+
+
 class Kernel:
     """A kernel under construction. By default every kernel has the same symbol, and `Unit.symbol` tells them apart.
 
@@ -42,7 +53,7 @@ class Kernel:
     def __init__(self, module: Module, symbol: str = KERNEL_SYMBOL):
         self._module = module
         # noinline: the floating-point mode is set around the body, and nothing may move across that.
-        self.body = module.function(f"{symbol}.body", [], VOID, "internal", "noinline")
+        self.body = module.function(body_symbol(symbol), [], VOID, "hidden", "noinline")
         self._wrapper = module.function(
             symbol,
             [
@@ -54,6 +65,8 @@ class Kernel:
             "hidden",
         )
         self._loaded: dict[str, Value] = {}  # body argument → the wrapper's value for it
+        #: What the body asked for, in the order of its arguments.
+        self.arguments: list[BodyArgument] = []
         self._bindings = self._constants = 0
 
     # -- what the body may ask for
@@ -65,18 +78,18 @@ class Kernel:
             raise CompileError(f"a kernel has more than {MAX_BINDINGS} bindings")
         self._bindings = max(self._bindings, index + 1)
         ty = f"ptr {attrs}".rstrip()
-        return self._ask(f"binding{index}", ty, lambda: self._element("binding_pointers", PTR, index))
+        return self._ask("binding", index, ty, lambda: self._element("binding_pointers", PTR, index))
 
     def binding_length(self, index: int) -> Value:
         """Bytes of a binding's range (i64)."""
-        return self._ask(f"length{index}", I64, lambda: self._element("binding_lengths", I64, index))
+        return self._ask("length", index, I64, lambda: self._element("binding_lengths", I64, index))
 
     def constant(self, index: int) -> Value:
         """A push constant (i32)."""
         if index >= MAX_CONSTANTS:
             raise CompileError(f"a kernel has more than {MAX_CONSTANTS} push constants")
         self._constants = max(self._constants, index + 1)
-        return self._ask(f"constant{index}", I32, lambda: self._element("constants", I32, index))
+        return self._ask("constant", index, I32, lambda: self._element("constants", I32, index))
 
     def constant_i64(self, index: int) -> Value:
         """A 64-bit push constant, low word at `index`, high word after it."""
@@ -86,17 +99,17 @@ class Kernel:
 
     def workgroup_id(self, dim: str) -> Value:
         """This workgroup's number along "x", "y" or "z" (i64)."""
-        name = f"workgroup_id_{dim}"
-        return self._ask(name, I64, lambda: self._index("workgroup", WORKGROUP_STATE, name))
+        field = f"workgroup_id_{dim}"
+        return self._ask("workgroup_id", dim, I64, lambda: self._index("workgroup", WORKGROUP_STATE, field))
 
     def workgroup_count(self, dim: str) -> Value:
         """Workgroups of the dispatch along a dimension (i64)."""
-        name = f"workgroup_count_{dim}"
-        return self._ask(name, I64, lambda: self._index("dispatch", DISPATCH_STATE, name))
+        field = f"workgroup_count_{dim}"
+        return self._ask("workgroup_count", dim, I64, lambda: self._index("dispatch", DISPATCH_STATE, field))
 
     def local_memory(self) -> Value:
         """The workgroup's scratch memory, of the size that the entry point declares."""
-        return self._ask("local_memory", PTR, lambda: self._field("workgroup", WORKGROUP_STATE, "local_memory"))
+        return self._ask("local_memory", "", PTR, lambda: self._field("workgroup", WORKGROUP_STATE, "local_memory"))
 
     def table(self, name: str, data: bytes) -> Value:
         """Bytes in read-only memory beside the code."""
@@ -126,10 +139,12 @@ class Kernel:
 
     # -- loads in the wrapper
 
-    def _ask(self, name: str, ty: str, load) -> Value:
+    def _ask(self, kind: str, which: int | str, ty: str, load: Callable[[], Value]) -> Value:
+        name = f"{kind}{which}"
         if name not in self._loaded:
             self._loaded[name] = load()
             self.body.add_arg(name, ty)
+            self.arguments.append(BodyArgument(kind, which, ty.partition(" ")[0]))
         return self.body.args[name]
 
     def _field(self, arg: str, layout: StructLayout, field: str) -> Value:
@@ -177,3 +192,16 @@ def _restore_state(f: Function, target, state: Value) -> None:
         f.call_intrinsic("llvm.aarch64.set.fpcr", VOID, state)
     else:
         f.call_intrinsic("llvm.x86.sse.ldmxcsr", VOID, state)
+
+
+def body_symbol(symbol: str) -> str:
+    """The symbol of a kernel's body."""
+    return f"{symbol}.body"
+
+
+def call_body(
+    fn: Function, symbol: str, arguments: Sequence[BodyArgument], give: Callable[[BodyArgument], Value]
+) -> None:
+    """Calls the body of another object's kernel. The caller is a body too: the floating-point mode is right."""
+    body = fn.module.declare(body_symbol(symbol), VOID, [argument.type for argument in arguments])
+    fn.call(body, *[give(argument) for argument in arguments])

@@ -4,8 +4,7 @@ Enters: timepoints of a host function with structured control flow. Leaves: whet
 
 Work that awaits a timepoint covers it with its own; a join covers its operands. Inside a loop "covers" speaks of all
 iterations so far: the timepoint that a loop carries covers whatever the timepoint that an iteration hands on covers, if
-that one covers the carried one in turn (the iterations form a chain). What the host has waited for is settled: all that
-is issued later comes after it.
+that one covers the carried one in turn (the iterations form a chain).
 """
 
 from __future__ import annotations
@@ -157,11 +156,3 @@ def awaited_timepoints(op: object) -> list[Value]:
 def is_timepoint(value: Value) -> bool:
     """Whether a value is a timepoint."""
     return isinstance(value.type, TimepointType)
-
-
-def is_settled(timepoint: Value, coverage: TimepointCoverage) -> bool:
-    """Whether the host waits for a timepoint before it leaves the block where that is made."""
-    block: Block | None = timepoint.block  # type: ignore[attr-defined]
-    return block is not None and any(
-        isinstance(op, ops.TimepointAwaitOp) and coverage.covers(op.await_timepoint, timepoint) for op in block.ops
-    )

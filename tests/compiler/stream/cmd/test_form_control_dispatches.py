@@ -245,6 +245,15 @@ def _unbounded_inside(x):
     )
 
 
+def _digits(n):
+    """Nothing but whole numbers, in loops in a loop that carries only numbers of the host."""
+
+    def digits(i):
+        return lax.while_loop(lambda s: s[0] > 1, lambda s: (s[0] // 2, s[1] + 1), (i, 0))[1]
+
+    return lax.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, s[1] + digits(s[0])), (jnp.int32(1), 0))
+
+
 def _branch(x):
     """One way makes something new, the other hands on what was there."""
 
@@ -374,6 +383,7 @@ PROGRAMS = {
     "inner_last": (_inner_last, (np.abs(_f32(4)),)),
     "counted_around": (_counted_around, (np.abs(_f32(4)),)),
     "unbounded_inside": (_unbounded_inside, (np.abs(_f32(4)),)),
+    "digits": (_digits, (np.int32(50),)),
     "branch": (_branch, (np.abs(_f32(5)),)),
     "swapping_branch": (_swapping_branch, (_f32(5), _f32(5))),
     "chosen": (_chosen, (np.abs(_f32(5)), np.abs(_f32(5)))),
@@ -421,6 +431,12 @@ def test_numbers(name, device, compiled):
 
 def test_texts_are_accepted(compiled, accepted):
     accepted(*[text for text, _ in compiled.values()])
+
+
+def test_no_loop_around_it_stays_with_the_host(compiled):
+    text, _ = compiled["digits"]
+    # The outer loop as well: what is left calls one dispatch until it is done.
+    assert text.count("stream.cmd.dispatch") == 1
 
 
 def test_larger_work_stays_with_the_host():
