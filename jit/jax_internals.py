@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import inspect
 import io
 import os
 from collections.abc import Callable
@@ -162,6 +163,20 @@ def lower_for_cpu(traced: JaxTraced) -> Lowering:
             or arguments["unordered_effects"]
         ),
     )
+
+
+def called_back(function: Any) -> Any:
+    """The user's function in what jax makes of it for a callback; None if it is not found."""
+    pending, seen = [function], set()
+    while pending:
+        found = pending.pop()
+        if hasattr(found, "callback_func"):
+            return inspect.unwrap(found.callback_func)
+        if id(found) in seen or not inspect.isfunction(found):
+            continue
+        seen.add(id(found))
+        pending.extend(cell.cell_contents for cell in found.__closure__ or ())
+    return None
 
 
 def lift_constants(traced: JaxTraced, limit: int) -> tuple[JaxTraced, list[Any]]:

@@ -4,6 +4,7 @@ Enters: a function of a session, the specs of its arguments and results. Leaves:
 of arrays. `Program.entry` is the native callable itself, for callers that count nanoseconds.
 """
 
+import math
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -147,7 +148,7 @@ def _value_records(specs: Sequence[Spec]) -> tuple[int, tuple[Any, ...]]:
         records[words * k + entry.VALUE_ELEMENT_TYPE // 8] = element_type_of(dtype)
         records[words * k + entry.VALUE_RANK // 8] = len(shape)
         records[words * k + entry.VALUE_DIMS // 8] = dims.ctypes.data
-        records[words * k + entry.VALUE_SIZE // 8] = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+        records[words * k + entry.VALUE_SIZE // 8] = dtype.itemsize * math.prod(shape)
     return records.ctypes.data, tuple(keep)
 
 

@@ -6,6 +6,7 @@ content. A device array never changes. Of view and NumPy array, those that it wa
 """
 
 import ctypes
+import math
 from typing import Any
 
 import numpy as np
@@ -38,15 +39,12 @@ class DeviceArray:
 
     def __init__(self, view: Ref, fence: Ref | None = None, executor: Any = None):
         """Takes over the view. `fence`, if given, is signalled when the content is there."""
-        address = view.address
-        rank = read_word(address + layout.VIEW_RANK)
         self._view: Ref | None = view
         self._host: np.ndarray | None = None
         self._capsule: Any = None
         self._fence = fence
         self._executor = executor
-        self._shape = tuple(read_word(address + layout.VIEW_DIMS + 8 * k) for k in range(rank))
-        self._dtype = dtype_of(read_word(address + layout.VIEW_ELEMENT_TYPE))
+        self._shape, self._dtype = _type_of(view.address)
 
     @classmethod
     def of_result(cls, array: np.ndarray) -> "DeviceArray":
@@ -60,12 +58,7 @@ class DeviceArray:
     @classmethod
     def from_numpy(cls, array: Any) -> "DeviceArray":
         """A copy of an array in the device's memory."""
-        source = np.asarray(array)
-        if not source.dtype.isnative:
-            source = source.astype(source.dtype.newbyteorder("="))
-        result = cls(new_view(source.shape, source.dtype))
-        np.copyto(result.host(), source)
-        return result
+        return cls(view_of_copy(array))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -81,7 +74,7 @@ class DeviceArray:
 
     @property
     def size(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     @property
     def itemsize(self) -> int:
@@ -147,10 +140,9 @@ class DeviceArray:
         if owner is not None:
             data = _capsule_pointer(owner)
         else:
-            view = self.view
-            root = read_word(view.address + layout.VIEW_BUFFER)
-            data = read_word(root + layout.BUFFER_DATA) + read_word(view.address + layout.VIEW_OFFSET)
-            owner = Ref.retained(root)
+            view = self.view.address
+            data = _data_of(view)
+            owner = Ref.retained(read_word(view + layout.VIEW_BUFFER))
         memory = (ctypes.c_ubyte * self.nbytes).from_address(data)
         memory.owner = owner  # as long as any array over it lives
         if self.nbytes == 0:
@@ -217,11 +209,42 @@ class DeviceArray:
 def new_view(shape: tuple[int, ...], dtype: np.dtype) -> Ref:
     """A buffer view over new memory, of undefined content."""
     native = image()
-    size = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+    size = dtype.itemsize * math.prod(shape)
     buffer = native.hal_buffer_allocate(memory_pool(), size, ANY_MEMORY_TYPE, ANY_USAGE)
     if not buffer:
         raise MemoryError(f"no memory for an array of {size} bytes")
     return view_of_buffer(Ref(buffer), size, shape, dtype)
+
+
+def view_of_copy(array: Any) -> Ref:
+    """A buffer view over new memory with the content of an array."""
+    source = np.asarray(array)
+    if not source.dtype.isnative:
+        source = source.astype(source.dtype.newbyteorder("="))
+    view = new_view(source.shape, source.dtype)
+    source = np.ascontiguousarray(source)
+    ctypes.memmove(_data_of(view.address), source.ctypes.data, source.nbytes)
+    return view
+
+
+def copy_of_view(view: int) -> np.ndarray:
+    """A copy of what a buffer view shows, which has to be there."""
+    shape, dtype = _type_of(view)
+    array = np.empty(shape, dtype)
+    ctypes.memmove(array.ctypes.data, _data_of(view), array.nbytes)
+    return array
+
+
+def _type_of(view: int) -> tuple[tuple[int, ...], np.dtype]:
+    """Shape and dtype of a buffer view."""
+    rank = read_word(view + layout.VIEW_RANK)
+    shape = tuple([read_word(view + layout.VIEW_DIMS + 8 * k) for k in range(rank)])
+    return shape, dtype_of(read_word(view + layout.VIEW_ELEMENT_TYPE))
+
+
+def _data_of(view: int) -> int:
+    """Where the content of a buffer view begins."""
+    return read_word(read_word(view + layout.VIEW_BUFFER) + layout.BUFFER_DATA) + read_word(view + layout.VIEW_OFFSET)
 
 
 def _view_of_result(array: np.ndarray) -> Ref:

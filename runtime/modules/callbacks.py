@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from pyiree.runtime.hal.device_array import DeviceArray
+from pyiree.runtime.hal.device_array import copy_of_view, view_of_copy
 from pyiree.runtime.native.layout import FAILED_PRECONDITION, INVALID_ARGUMENT, OBJECT_TYPE, TYPE_HAL_BUFFER_VIEW
 from pyiree.runtime.native.python_objects import read_word
 from pyiree.runtime.vm.context import ImportModule
 from pyiree.runtime.vm.errors import VmError
-from pyiree.runtime.vm.values import Ref
 from pyiree.runtime.vmfb.host_calls import CALLBACK, ORDERED_CALLBACK
 
 
@@ -43,7 +42,7 @@ class _Callback:
             _, *results = self._function(None, *arguments)
         else:
             results = list(self._function(*arguments))
-        made = [DeviceArray.from_numpy(result).view.detach() for result in results]
+        made = [view_of_copy(result).detach() for result in results]
         return made[0] if len(made) == 1 else tuple(made) if made else None
 
 
@@ -53,4 +52,4 @@ def _array_of(view: int) -> np.ndarray:
         raise VmError(FAILED_PRECONDITION, "a callback needs an array, not a null reference")
     if read_word(view + OBJECT_TYPE) != TYPE_HAL_BUFFER_VIEW:
         raise VmError(INVALID_ARGUMENT, "a callback needs buffer views")
-    return np.array(DeviceArray(Ref.retained(view)))
+    return copy_of_view(view)

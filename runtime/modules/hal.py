@@ -6,6 +6,7 @@ on the path of a call are native; those that happen once a program are here.
 
 import ctypes
 import fnmatch
+import math
 import sys
 
 import numpy as np
@@ -157,5 +158,5 @@ class HalModule:
             data += read_word(view + layout.VIEW_OFFSET)
             raw = ctypes.string_at(data, read_word(view + layout.VIEW_LENGTH))
             dtype = dtype_of(read_word(view + layout.VIEW_ELEMENT_TYPE))
-            array = np.frombuffer(raw, dtype, count=int(np.prod(shape, dtype=np.int64))).reshape(shape)
+            array = np.frombuffer(raw, dtype, count=math.prod(shape)).reshape(shape)
             print(f"{'x'.join(map(str, [*shape, dtype.name]))}={array}", file=sys.stderr)

@@ -222,3 +222,25 @@ def test_an_error_is_what_was_raised_and_what_jax_raises(error):
         assert all(str(argument) in str(caught.value) for argument in error.args)
     assert getattr(ours.value, "code", None) == getattr(error, "code", None)
     assert ours.value.__cause__ is error
+
+
+def _wrong_shape(x):
+    return np.zeros(3, x.dtype)
+
+
+def _fails(x):
+    raise OSError("no such disk")
+
+
+@pytest.mark.parametrize("call", [jax.pure_callback, io_callback], ids=["pure", "io"])
+@pytest.mark.parametrize("function", [_wrong_shape, _fails])
+def test_an_error_says_where_the_function_is(function, call):
+    with pytest.raises(jax.errors.JaxRuntimeError) as caught:
+        pyiree.jit(lambda x: call(function, jax.ShapeDtypeStruct((), x.dtype), x))(jnp.float32(1))
+    text = str(caught.value)
+    if function is _wrong_shape:
+        assert "Incorrect output shape" in text
+        assert f"(the callback is _wrong_shape, {__file__}:{_wrong_shape.__code__.co_firstlineno})" in text
+    else:
+        assert "no such disk" in text
+        assert f"(raised in _fails, {__file__}:{_fails.__code__.co_firstlineno + 1})" in text
