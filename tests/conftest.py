@@ -1,11 +1,12 @@
-"""Fixtures that every test shares: a fresh cache folder and the paths of IREE's own tools."""
+"""What all tests share: which cases are in the fast tier, a fresh cache folder, and IREE's own tools."""
 
+import collections
+import importlib.util
+import itertools
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
-import sysconfig
 
 import platformdirs
 import pytest
@@ -16,6 +17,59 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # How long an example takes depends on what else the machine does, and on modules that the first one imports.
 settings.register_profile("pyiree", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("pyiree")
+
+
+# Mark -> how many parameters' values its fast cases show together.
+TOGETHER = {"each_value": 1, "each_pair": 2}
+
+
+def _covering(cases, size):
+    """The numbers of a few cases (tuples of values) in which every `size` values are together that are together in any."""
+
+    def seen_in(case):
+        return set(itertools.combinations(case, min(size, len(case))))
+
+    left = {number: seen_in(case) for number, case in enumerate(cases)}
+    missing = set().union(*left.values())
+    chosen = []
+    while missing:
+        best = max(left, key=lambda number: len(left[number] & missing))
+        missing -= left.pop(best)
+        chosen.append(best)
+    return sorted(chosen)
+
+
+def _parameters(item):
+    """The parameters of a test with their values, as something that can be compared."""
+    found = []
+    for name, value in item.callspec.params.items():
+        try:
+            hash(value)
+        except TypeError:
+            value = id(value)
+        found.append((name, type(value), value))
+    return tuple(found)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Makes cases slow that show nothing but combinations of values of which others show enough."""
+    tests = collections.defaultdict(list)
+    for item in items:
+        for name, size in TOGETHER.items():
+            if item.get_closest_marker(name) and not item.get_closest_marker("slow"):
+                tests[item.parent.nodeid, item.originalname, size].append(item)
+    for (*_, size), cases in tests.items():
+        fast = set(_covering([_parameters(item) for item in cases], size))
+        for number, item in enumerate(cases):
+            if number not in fast:
+                item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(scope="session")
+def covering():
+    """The function that says which cases are in the fast tier."""
+    return _covering
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -37,16 +91,31 @@ def project_root() -> pathlib.Path:
 
 
 @pytest.fixture(scope="session")
-def iree_tool():
+def iree_tool_path():
+    """A function (name) that gives the path of one of IREE's tools.
+
+    It is the executable inside IREE's package: the script of the same name imports the package first, which takes ten
+    times as long as the tool takes for a short text.
+    """
+
+    def find(name):
+        for package, folder in (("iree.compiler", "_mlir_libs"), ("iree._runtime_libs", ".")):
+            found = importlib.util.find_spec(package)
+            for place in found.submodule_search_locations if found else ():
+                if (path := pathlib.Path(place) / folder / name).is_file():
+                    return path
+        raise AssertionError(f"{name} is missing: install the test extra (pip install -e '.[test]')")
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def iree_tool(iree_tool_path):
     """A function (name, *args, input=None) that runs one of IREE's tools and gives its CompletedProcess."""
-    scripts = pathlib.Path(sysconfig.get_path("scripts"))
 
     def run(name, *args, input=None, check=True, timeout=120):
-        tool = scripts / name
-        path = str(tool) if tool.exists() else shutil.which(name)
-        assert path, f"{name} is missing: install the test extra (pip install -e '.[test]')"
         done = subprocess.run(
-            [path, *map(str, args)], input=input, capture_output=True, timeout=timeout,
+            [iree_tool_path(name), *map(str, args)], input=input, capture_output=True, timeout=timeout,
             text=not isinstance(input, bytes),
         )
         if check and done.returncode:

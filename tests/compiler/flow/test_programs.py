@@ -116,11 +116,10 @@ def test_iree_opt_accepts_the_text(traced, flow_text, iree_tool):
 
 
 _CHILD = """
-import pathlib, subprocess, sys, sysconfig
+import pathlib, subprocess, sys
 import numpy as np
 import iree.runtime as rt
-folder = pathlib.Path(sys.argv[1])
-compiler = pathlib.Path(sysconfig.get_path("scripts")) / "iree-compile"
+compiler, folder = sys.argv[1], pathlib.Path(sys.argv[2])
 started = [
     (path, subprocess.Popen([compiler, "--compile-from=flow", path, "-o", path.with_suffix(".vmfb")]))
     for path in sorted(folder.glob("*.mlir"))
@@ -138,12 +137,12 @@ for path, child in started:
 """
 
 
-def test_iree_compile_finishes_the_text(tmp_path, traced, flow_text, python_child):
+def test_iree_compile_finishes_the_text(tmp_path, traced, flow_text, python_child, iree_tool_path):
     for number, name in enumerate(SINGLE_ROOTS):
         function, arguments, _ = PROGRAMS[name]
         (tmp_path / f"{number}.mlir").write_text(flow_text(traced(function, *arguments)))
         np.savez(tmp_path / f"{number}.in.npz", *arguments)
-    python_child(_CHILD, tmp_path)
+    python_child(_CHILD, iree_tool_path("iree-compile"), tmp_path)
     for number, name in enumerate(SINGLE_ROOTS):
         function, arguments, _ = PROGRAMS[name]
         wanted = jax.tree.leaves(jax.jit(function)(*arguments))

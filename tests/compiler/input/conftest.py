@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import jax
@@ -50,7 +49,7 @@ def import_jax():
 
 
 @pytest.fixture(scope="session")
-def through_iree():
+def through_iree(iree_tool):
     """Runs many functions through IREE, from our input text: {name: (function, arguments)} → {name: results}."""
 
     def run(cases, folder: Path):
@@ -62,10 +61,8 @@ def through_iree():
         (folder / "names.json").write_text(json.dumps(list(cases)))
         parts = [_as_function(text) for text in texts]
         (folder / "all.mlir").write_text("module @all {\n" + "\n".join(parts) + "\n}\n")
-        scripts = Path(sysconfig.get_path("scripts"))
-        command = [scripts / "iree-compile", "--compile-from=input", *_TARGET, folder / "all.mlir"]
-        done = subprocess.run([*command, "-o", folder / "all.vmfb"], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr[:4000]
+        source, output = folder / "all.mlir", folder / "all.vmfb"
+        iree_tool("iree-compile", "--compile-from=input", *_TARGET, source, "-o", output, timeout=None)
         done = subprocess.run([sys.executable, "-c", _CHILD, str(folder)], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr[-4000:]
         found = {}

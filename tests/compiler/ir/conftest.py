@@ -1,7 +1,5 @@
 """A small dialect for the IR's own tests, and the real `iree-opt` as a judge of text."""
 
-import shutil
-import subprocess
 
 import pytest
 from pyiree.compiler.ir import types as T
@@ -284,20 +282,10 @@ def t():
 
 
 @pytest.fixture(scope="session")
-def iree_opt():
-    """Runs `iree-opt` on a text; the test is skipped where the tool is not installed."""
-    import sys
-    from pathlib import Path
-
-    tool = shutil.which("iree-opt") or str(Path(sys.executable).with_name("iree-opt"))
-    if not Path(tool).exists():
-        pytest.skip("iree-opt is not installed")
+def iree_opt(iree_tool):
+    """A function (text, *flags) that runs `iree-opt` on a text."""
 
     def run(text: str, *flags: str) -> str:
-        done = subprocess.run(
-            [tool, "--allow-unregistered-dialect", *flags, "-"], input=text, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
+        return iree_tool("iree-opt", "--allow-unregistered-dialect", *flags, "-", input=text).stdout.strip()
 
     return run
