@@ -24,7 +24,7 @@ TOGETHER = {"each_value": 1, "each_pair": 2}
 
 
 def _covering(cases, size):
-    """The numbers of a few cases (tuples of values) in which every `size` values are together that are together in any."""
+    """The numbers of a few cases (tuples of values) that show together every `size` values that any case shows."""
 
     def seen_in(case):
         return set(itertools.combinations(case, min(size, len(case))))

@@ -33,6 +33,7 @@ def check(name, x, **options):
         assert error < (2 + np.log2(x.size)) * np.finfo(found.dtype).eps / 3, (name, x.shape, error)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
     "length", [1, 2, 3, 4, 7, 8, 12, 31, 37, 64, 101, 210, 1000, 1009, 2048, 4112, 8192, 9216, 20000]
@@ -55,6 +56,7 @@ def test_planes_and_boxes(shape):
     check("rfftn", x.real.copy())
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("length", [5, 48, 37])
 def test_other_axes(axis, length):

@@ -34,6 +34,7 @@ def test_everything(numbers, name):
     assert error(pyiree.jit(ours)(numbers), exact) <= ROUNDING
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("shape", [(10, COUNT // 10), (COUNT // 10, 10), (1000, COUNT // 1000), (COUNT // 100, 100)])
 @pytest.mark.parametrize("name", [*REDUCTIONS, "cumsum"])
@@ -50,6 +51,7 @@ def test_running_sums(numbers):
     assert error(pyiree.jit(jnp.cumsum)(numbers), exact) <= error(np.cumsum(numbers), exact)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("shape", [(10, COUNT // 10), (COUNT // 10, 10), (1000, COUNT // 1000), (COUNT // 100, 100)])
 def test_products_with_a_vector(numbers, shape, axis):

@@ -279,6 +279,7 @@ func.func @f(%a: tensor<64xf32>, %b: tensor<64xf32>) -> tensor<64xf32> {
 """
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("device", ["local-sync", "local-task"])
 @pytest.mark.parametrize("cpu", ["x86-64", "host"])
 def test_iree_runs_our_executable(iree_tool, tmp_path, cpu, device):

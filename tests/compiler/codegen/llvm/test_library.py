@@ -202,6 +202,7 @@ def _round_to(value, dtype):
     return math.inf if whole * Fraction(2) ** place >= Fraction(2) ** high else math.ldexp(whole, place)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("ty, dtype, suffix", FORMATS)
 def test_fma_rounds_once(call_library, ty, dtype, suffix):
     special = _floats(dtype, 0, 8)[::3]

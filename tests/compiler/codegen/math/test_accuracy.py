@@ -37,6 +37,7 @@ def _count(name, dtype, count):
     return count // 16 if name in ("erf", "erfc") and dtype == np.float64 else count
 
 
+@pytest.mark.each_pair
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", UNARY)
 def test_unary(name, dtype, runnable_target, samples, reference, math_kernel, ulp_errors):
@@ -44,6 +45,7 @@ def test_unary(name, dtype, runnable_target, samples, reference, math_kernel, ul
     _check(name, runnable_target, [x], reference(name, x), math_kernel, ulp_errors, BOUND)
 
 
+@pytest.mark.each_pair
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", BINARY)
 def test_binary(name, dtype, runnable_target, pairs, reference, math_kernel, ulp_errors):
@@ -73,6 +75,7 @@ def test_binary_at_millions(
     _check(name, runnable_target, [x, y], reference(name, x, y), math_kernel, ulp_errors, bound)
 
 
+@pytest.mark.each_pair
 @pytest.mark.parametrize("lanes", (1, 3, 8, 32))
 @pytest.mark.parametrize("name", [*UNARY, *BINARY])
 def test_any_lane_count(name, lanes, runnable_target, pairs, math_kernel):

@@ -83,6 +83,7 @@ def stable_order(x, dim, falls):
     return np.lexsort((-number, ~is_nan), dim) if falls else np.lexsort((number, is_nan), dim)
 
 
+@pytest.mark.each_pair
 @pytest.mark.parametrize("shape", [(3, 17), (2, 1000), (45, 24)], ids=str)
 @pytest.mark.parametrize("element", FLOATS)
 @pytest.mark.parametrize("falls", [False, True])
@@ -104,6 +105,7 @@ def test_bits_of_floats(texts, run_dispatch, element, falls):
     np.testing.assert_array_equal(bits_of(result), bits_of(expected[::-1] if falls else expected))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
 @pytest.mark.parametrize("falls", [False, True])
 def test_integers(texts, run_dispatch, runnable_target, dtype, falls):
@@ -121,6 +123,7 @@ def test_integers(texts, run_dispatch, runnable_target, dtype, falls):
 PAIRED = [((300,), 0, "f16", True), ((5000,), 0, "f32", True), ((20, 9), 1, "f32", False), ((33, 70), 0, "f16", False)]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("shape, dim, element, falls", PAIRED, ids=str)
 def test_floats_with_others(texts, run_dispatch, runnable_target, element, shape, dim, falls):
     x = special_floats(np.random.default_rng(6), shape, FLOATS[element])
@@ -135,6 +138,7 @@ def test_floats_with_others(texts, run_dispatch, runnable_target, element, shape
         np.testing.assert_array_equal(bits_of(result), np.take_along_axis(bits_of(values), order, dim))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint32])
 @pytest.mark.parametrize("falls", [False, True])
 @pytest.mark.parametrize("shape", [(900,), (40, 77)], ids=str)
@@ -166,6 +170,7 @@ def test_a_number_that_elements_are_not_told_from(texts, run_dispatch):
 DIMS = [((40, 3), 0), ((3, 70, 5), 1), ((6, 1, 33), 2), ((19, 7), 1), ((50, 256), 1), ((70, 37), 0)]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("shape, dim", DIMS, ids=str)
 def test_any_dim(texts, run_dispatch, runnable_target, shape, dim):
     x = np.random.default_rng(2).integers(-99, 99, shape).astype(np.int32)

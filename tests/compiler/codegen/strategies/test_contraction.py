@@ -164,6 +164,7 @@ def test_epilogues(texts, run_dispatch, letters, m, k, n, epilogue):
     np.testing.assert_allclose(result, exact, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.each_pair
 @pytest.mark.parametrize("element", ["bf16", "i8"])
 @pytest.mark.parametrize("letters", ["mk,kn->mn", "mk,nk->mn", "km,kn->mn"])
 @pytest.mark.parametrize("size", [(30, 33, 40), (40, 64, 17), (65, 1, 16)], ids=str)
@@ -237,6 +238,7 @@ def test_nothing_to_sum_or_store(texts, run_dispatch, letters, size):
     np.testing.assert_allclose(result, exact, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.each_pair
 @pytest.mark.parametrize(("letters", "m"), [("mk,nk->mn", 1), ("mk,nk->mn", 5), ("mk,nk->mn", 8), ("bmk,bnk->bmn", 3)])
 @pytest.mark.parametrize("k", [160, 203])
 def test_dots_along_the_products(texts, run_dispatch, runnable_target, letters, m, k):
@@ -258,6 +260,7 @@ def test_packs_of_rows_that_workgroups_cut(texts, run_dispatch, runnable_target)
     np.testing.assert_array_equal(result, (x.astype(np.int64) @ y.astype(np.int64)).T)
 
 
+@pytest.mark.each_pair
 @pytest.mark.parametrize("letters", ["mk,kn->mn", "km,kn->mn", "mk,nk->mn", "km,nk->mn"])
 @pytest.mark.parametrize("size", [(131, 515, 333), (64, 400, 1030)], ids=str)
 @pytest.mark.parametrize("element", ["f32", "f64"])
@@ -279,6 +282,7 @@ PACKED_LAYOUTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("letters", PACKED_LAYOUTS)
 @pytest.mark.parametrize("element", ["f32", "f64", "bf16", "i8"])
 @pytest.mark.parametrize("size", [(173, 401, 131), (68, 37, 98)], ids=str)
@@ -349,6 +353,7 @@ FEW = [
 ]
 
 
+@pytest.mark.each_pair
 @pytest.mark.parametrize(("letters", "sizes"), FEW, ids=str)
 @pytest.mark.parametrize("element", ["f32", "f64", "bf16"])
 def test_few_rows_or_columns(texts, run_dispatch, runnable_target, letters, sizes, element):

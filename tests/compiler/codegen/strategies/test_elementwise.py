@@ -40,6 +40,7 @@ def test_shapes(texts, run_dispatch, shape):
     np.testing.assert_array_equal(result, x + y)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("size", [1, 15, 16, 17, 63, 64, 65, 128, 1000, 70001])
 def test_sizes_and_levels(texts, run_dispatch, runnable_target, size):
     rng = np.random.default_rng(size)
@@ -66,6 +67,7 @@ def test_integers_wrap(texts, run_dispatch, element, op):
     np.testing.assert_array_equal(result, INTEGER_OPS[op](x, y))
 
 
+@pytest.mark.each_pair
 @pytest.mark.parametrize("element", ["i8", "i16", "i32", "i64"])
 def test_division_never_traps_on_missing_lanes(texts, run_dispatch, element, runnable_target):
     dtype = texts.numpy[element]
@@ -139,6 +141,7 @@ CONVERSIONS = [
 ]  # fmt: skip
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(("source", "result", "op"), CONVERSIONS)
 def test_conversions(texts, run_dispatch, source, result, op, runnable_target):
     def dtype(element):
@@ -190,6 +193,7 @@ def test_logic_on_bools(texts, run_dispatch):
         np.testing.assert_array_equal(result, reference(x, y))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(
     ("shape", "maps"),
     [
@@ -324,6 +328,7 @@ SMALL_FLOATS = {
 }  # fmt: skip
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("element", SMALL_FLOATS)
 def test_small_floats(texts, run_dispatch, runnable_target, element):
     """Every code widened, and everything between neighbours narrowed, as ml_dtypes does it."""
@@ -365,6 +370,7 @@ def test_four_bit_integers_in_bytes(texts, run_dispatch):
     np.testing.assert_array_equal(stored, x)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(
     ("source", "result"), [("i32", "i8"), ("i32", "i16"), ("i64", "i8"), ("i64", "i32"), ("i16", "i8")]
 )

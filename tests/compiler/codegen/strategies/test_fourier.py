@@ -51,6 +51,7 @@ def assert_near(found, wanted):
     assert error < (2 + np.log2(wanted.size + 1)) * np.finfo(found.dtype).eps / 4
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize(
     "length", [*range(2, 34), 36, 49, 60, 64, 77, 94, 100, 101, 128, 169, 240, 251, 256, 961, 1000, 2048, 4096]
@@ -62,6 +63,7 @@ def test_lengths(texts, run_dispatch, element, length):
     assert_near(found, expected(x, -1))
 
 
+@pytest.mark.each_pair
 @pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize("sign", [-1, 1])
 @pytest.mark.parametrize(
@@ -86,6 +88,7 @@ def test_levels(texts, run_dispatch, runnable_target, element, sign, shape, axis
     assert_near(found, expected(x, axis, sign, 0.25))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize(
     "shape", [(16, 16), (3, 30), (17, 64), (40, 7), (2, 20, 36), (3, 43), (1, 24), (24, 1, 8)], ids=str
@@ -106,6 +109,7 @@ def test_real_operand(texts, run_dispatch, shape):
     assert_near(found, expected(x, -1))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("shape", [(16, 5), (30, 20), (48, 33), (31, 4), (64, 16)], ids=str)
 def test_first_half_across_memory(texts, run_dispatch, runnable_target, shape):
     """Of a real operand only the frequencies up to the middle are stored."""
@@ -116,6 +120,7 @@ def test_first_half_across_memory(texts, run_dispatch, runnable_target, shape):
     assert_near(found, expected(x, 0)[: half[0]])
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("part", ["f32", "f64"])
 @pytest.mark.parametrize("length", [4, 6, 16, 20, 26, 64, 74, 128, 480, 2048])
 def test_halves_of_real_rows(texts, run_dispatch, runnable_target, length, part):

@@ -37,6 +37,7 @@ def numbers(texts, shape, element):
     return (random.standard_normal(shape) * 50).astype(texts.numpy[element])
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("element", ["f32", "f64", "i8", "f16", "i1"])
 @pytest.mark.parametrize("shape", [(2, 640), (3, 1000), (7, 333), (12, 515), (13, 300)], ids=str)
 def test_transpositions(texts, build_kernel, runnable_target, shape, element):
@@ -46,6 +47,7 @@ def test_transpositions(texts, build_kernel, runnable_target, shape, element):
     np.testing.assert_array_equal(found, x.T)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("element", ["f32", "f64", "i8"])
 @pytest.mark.parametrize(("rows", "columns"), [(1000, 2), (517, 3), (640, 7), (301, 12), (50, 3), (300, 14)])
 def test_columns_of_their_own(texts, build_kernel, runnable_target, rows, columns, element):

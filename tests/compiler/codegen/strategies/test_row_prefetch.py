@@ -16,6 +16,7 @@ def picked(texts, rows, width, count, element="f32"):
     return texts.dispatch(types, [out], body)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(("width", "count"), [(32, 1), (32, 2), (33, 37), (100, 3), (1500, 70)])
 def test_large_tables(texts, build_kernel, runnable_target, width, count):
     """The last rounds have no later row; the number of the last one is read instead."""

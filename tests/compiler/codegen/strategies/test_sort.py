@@ -63,6 +63,7 @@ def test_special_orders(texts, run_dispatch, order):
 # Orders of one number are sorted by its digits.
 
 
+@pytest.mark.each_pair
 @pytest.mark.parametrize("predicate", ["slt", "sgt", "ult", "ugt"])
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
 @pytest.mark.parametrize("swapped", [False, True])
@@ -93,6 +94,7 @@ def key_of(side, number):
 """
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(
     ("shape", "dim"), [((30,), 0), ((1000,), 0), ((9, 133), 1), ((133, 9), 0), ((3, 40, 5), 1)], ids=str
 )

@@ -35,6 +35,7 @@ def tripled(texts, shape, element):
     return texts.dispatch([type], [type], body)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("offset", [0, 4, 32])
 @pytest.mark.parametrize("shape", [(2 << 20,), ((2 << 20) + 13,)], ids=str)
 def test_elementwise(texts, build_kernel, runnable_target, shape, offset):
@@ -47,6 +48,7 @@ def test_elementwise(texts, build_kernel, runnable_target, shape, offset):
         assert "stream %" in kernel.kernel.text("kernel")
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("offset", [0, 8])
 @pytest.mark.parametrize(
     ("shape", "element"), [((1024, 2048), "f32"), ((1031, 1029), "f32"), ((700, 1200), "f64"), ((1500, 1500), "bf16")]
