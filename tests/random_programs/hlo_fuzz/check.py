@@ -18,7 +18,7 @@ class Checker:
         """What is wrong, in words; None if nothing is, or if there is no oracle for the program."""
         ours = self._run("ours", program, "text")
         oracle, flushes = self._oracle("reference", program, "plain"), False
-        if oracle is None:
+        if oracle is None and not _drops_initial_values(program):
             oracle, flushes = self._oracle("xla", program, "text"), True
         if isinstance(ours, str):
             return ours
@@ -47,3 +47,8 @@ class Checker:
         found = self._run(name, program, form)
         moved = found if isinstance(found, str) else self._run(name, program, "moved")
         return None if isinstance(moved, str) else (found, moved)
+
+
+def _drops_initial_values(program):
+    """Whether XLA computes another thing than what is written: a reduction over no dimensions is a copy for it."""
+    return any('"stablehlo.reduce"' in op.text and "dimensions = array<i64>}" in op.text for op in program.ops)
