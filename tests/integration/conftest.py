@@ -54,11 +54,13 @@ class Program:
         return jax.jit(self.function).lower(*self.arguments).compiler_ir("stablehlo")
 
     def text(self, phase):
-        """The program after one of our phases."""
+        """The program after one of our phases, which goes on from the text of the one before."""
         from pyiree.compiler import pipeline
 
         if phase not in self._texts:
-            self._texts[phase] = pipeline.phase_text(self._source(), phase)
+            before = pipeline.TEXT_PHASES[pipeline.TEXT_PHASES.index(phase) - 1]
+            source = self._source() if before == "stablehlo" else self.text(before)
+            self._texts[phase] = pipeline.compile(source, compile_from=before, compile_to=phase).text(phase)
         return self._texts[phase]
 
     @property

@@ -28,37 +28,53 @@ print(str(result["y"].dtype), str(result["i"][0].dtype), list(result), type(resu
 """
 
 
-@pytest.fixture
-def run(python_child, tmp_path):
-    """Runs the program above with a key; gives its lines."""
+@pytest.fixture(scope="module")
+def run(python_child, tmp_path_factory):
+    """Runs the program above with a key; gives its lines. All runs share a cache."""
+    folder = tmp_path_factory.mktemp("keyed")
 
     def run(key="v1", **env):
-        env = {"PYIREE_CACHE_DIR": str(tmp_path), "PYIREE_CACHE": "on", **env}
+        env = {"PYIREE_CACHE_DIR": str(folder), "PYIREE_CACHE": "on", **env}
         return python_child(CHILD, key, env=env).stdout.splitlines()
 
     return run
 
 
-def test_a_later_process_neither_traces_nor_imports_jax(run):
-    first, later = run(), run()
-    assert first[0] == later[0] == "traced" or (first[0] == "traced" and "traced" not in later)
+@pytest.fixture(scope="module")
+def first(run):
+    """The lines of the first run."""
+    return run()
+
+
+def test_a_later_process_neither_traces_nor_imports_jax(run, first):
+    later = run()
+    assert first[0] == "traced" and "traced" not in later
     assert first[-2] == later[-2]
     assert first[-1] == "float32 int32 ['i', 'n', 'y'] tuple True"
     assert later[-1] == "float32 int32 ['i', 'n', 'y'] tuple False"
 
 
-def test_other_keys_and_64_bits_are_other_programs(run):
-    run()
-    assert run(key="v2")[0] == "traced"
-    assert run(JAX_DEFAULT_MATMUL_PRECISION="highest")[0] == "traced"
+def test_64_bits_are_another_program(run, first):
     wide = run(JAX_ENABLE_X64="1")
     assert wide[0] == "traced" and wide[-1].startswith("float64 int64")
     again = run(JAX_ENABLE_X64="1")
     assert again == [*wide[1:-1], wide[-1].replace("True", "False")]
 
 
-def test_without_a_cache_it_is_traced_each_time(run):
-    assert run(PYIREE_CACHE="off")[0] == run(PYIREE_CACHE="off")[0] == "traced"
+@pytest.mark.parametrize(
+    "changed",
+    [{"key": "v2"}, pytest.param({"JAX_DEFAULT_MATMUL_PRECISION": "highest"}, marks=pytest.mark.slow)],
+    ids=str,
+)
+def test_other_keys_and_settings_are_other_programs(run, first, changed):
+    assert run(**changed)[0] == "traced"
+
+
+@pytest.mark.parametrize("again", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_without_a_cache_it_is_traced_each_time(run, first, again):
+    if again:
+        run(PYIREE_CACHE="off")
+    assert run(PYIREE_CACHE="off")[0] == "traced"
 
 
 def test_results_are_those_of_jax():

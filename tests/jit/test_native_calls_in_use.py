@@ -99,14 +99,15 @@ def test_a_forked_child_calls_on(called_natively, went_native):
     assert os.waitpid(child, 0)[1] == 0
 
 
-def test_a_million_calls_leave_nothing_behind(called_natively, live_blocks):
+@pytest.mark.parametrize("count", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_many_calls_leave_nothing_behind(called_natively, live_blocks, count):
     f = pyiree.jit(lambda x, y, n, t: (x + y * n, {"a": t["a"][0], "n": None}))
     arguments = (X, Y, 2.5, {"a": [X]})
     objects = [X, Y, X.dtype, arguments[2], arguments[3], arguments[3]["a"], None, tuple, f]
     called_natively(f, *arguments)
     gc.collect()
     before, blocks, memory = [sys.getrefcount(item) for item in objects], live_blocks(), sys.getallocatedblocks()
-    for _ in range(1_000_000):
+    for _ in range(count):
         f(*arguments)
     gc.collect()
     after = [sys.getrefcount(item) for item in objects]
