@@ -5,6 +5,7 @@ installs packages and what runs this test suite is not run; that it exists is ch
 """
 
 import importlib.util
+import itertools
 import os
 import pathlib
 import re
@@ -38,6 +39,8 @@ NOT_RUN = {
     "pip install -e '.[test]'": has_test_extra,
     "python -m pytest -q": lambda: has_module("pytest"),
 }
+# Programs that follow each other run in one process, which imports jax once.
+RUN_EACH = "import runpy, sys; [runpy.run_path(path, run_name=\"__main__\") for path in sys.argv[1:]]"
 IN_THE_CHECKOUT = {"ruff check ."}
 
 
@@ -88,14 +91,17 @@ def run_document(reader, tmp_path):
 
     def run(path):
         printed = {}
-        for block in fenced_blocks(path):
-            where = f"{path.name}:{block.line}"
-            assert block.language in LANGUAGES, f"{where}: nobody runs a block of {block.language!r}"
-            if block.language == "python":
-                (tmp_path / "block.py").write_text(block.text)
-                printed[where] = reader("python block.py", where)
-            elif block.language == "sh":
-                for command in commands(block):
+        for language, blocks in itertools.groupby(fenced_blocks(path), lambda block: block.language):
+            blocks = list(blocks)
+            where = f"{path.name}:{blocks[0].line}"
+            assert language in LANGUAGES, f"{where}: nobody runs a block of {language!r}"
+            if language == "python":
+                for block in blocks:
+                    (tmp_path / f"line_{block.line:04}.py").write_text(block.text)
+                names = " ".join(f"line_{block.line:04}.py" for block in blocks)
+                printed[where] = reader(f"python -c '{RUN_EACH}' {names}", where)
+            elif language == "sh":
+                for where, command in [(f"{path.name}:{b.line}", c) for b in blocks for c in commands(b)]:
                     if command in NOT_RUN:
                         assert NOT_RUN[command](), f"{where}: {command} can't work"
                     else:

@@ -22,7 +22,8 @@ def variables_read():
     found = set()
     for folder in ("jit", "compiler", "runtime"):
         for path in (ROOT / folder).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text())):
+            text = path.read_text()
+            for node in ast.walk(ast.parse(text)) if "PYIREE_" in text else ():
                 if isinstance(node, ast.Constant) and isinstance(node.value, str):
                     found |= {node.value} if re.fullmatch(r"PYIREE_[A-Z_]+[A-Z]", node.value) else set()
     return found

@@ -34,7 +34,7 @@ def test_interrupt_in_a_dispatch_of_many_workgroups(child, device):
                 x = jnp.sin(x) + 0.5
             return x
 
-        x = np.ones((4096, 2048), np.float32)
+        x = np.ones((2048, 2048), np.float32)
         start = time.perf_counter()
         want = slow(x)
         assert slow.lower(x).as_text(phase="flow").count("flow.dispatch @") == 1
@@ -240,18 +240,18 @@ def test_a_fork_while_another_thread_compiles(child):
     assert out.split() == ["0", "True"]
 
 
-@pytest.mark.parametrize("limit", [10, -1])
-def test_a_call_from_deep_in_the_stack(child, limit):
+def test_a_call_from_deep_in_the_stack(child):
     """jax compiles with a hundred frames to spare; an op's location may be a chain as long as the stack."""
     out = child(
-        f"""
-        jax.config.update("jax_traceback_in_locations_limit", {limit})
+        """
         def deep(n, function, *args):
             return function(*args) if n == 0 else deep(n - 1, function, *args)
         x = np.arange(4, dtype=np.float32)
-        for depth in (600, 880):
-            assert np.array_equal(deep(depth, pyiree.jit(lambda x: x * 2 + depth), x), x * 2 + depth)
-            assert np.array_equal(pyiree.jit(lambda x: deep(depth, lambda y: y * 3 + depth, x))(x), x * 3 + depth)
+        for limit in (10, -1):
+            jax.config.update("jax_traceback_in_locations_limit", limit)
+            for depth in (600, 880):
+                assert np.array_equal(deep(depth, pyiree.jit(lambda x: x * 2 + depth), x), x * 2 + depth)
+                assert np.array_equal(pyiree.jit(lambda x: deep(depth, lambda y: y * 3 + depth, x))(x), x * 3 + depth)
         print("done")
         """
     )
@@ -305,8 +305,9 @@ DAMAGE = """
 from pyiree.runtime import session
 
 content = open(sys.argv[1], "rb").read()
-arguments = [np.load(path) for path in sys.argv[3:]]
-rng = random.Random(int(sys.argv[2]))
+count, seed = map(int, sys.argv[2:4])
+arguments = [np.load(path) for path in sys.argv[4:]]
+rng = random.Random(seed)
 
 class TooLong(Exception):
     pass
@@ -316,7 +317,7 @@ def stop(*_):
 
 signal.signal(signal.SIGALRM, stop)
 counts = {"ran": 0, "refused": 0}
-for number in range(1000):
+for number in range(count):
     damaged = bytearray(content)
     if number % 4 == 0:
         del damaged[rng.randrange(len(damaged)) :]
@@ -336,8 +337,9 @@ print(counts["ran"], counts["refused"])
 """
 
 
+@pytest.mark.parametrize("count", [200, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["several", "counted_loop", "constant"])
-def test_damaged_files_never_crash(child, programs, tmp_path, name):
+def test_damaged_files_never_crash(child, programs, tmp_path, name, count):
     """Bits flipped and ends cut off: the file runs or an error says why not."""
     import numpy as np
 
@@ -347,5 +349,5 @@ def test_damaged_files_never_crash(child, programs, tmp_path, name):
     for i, array in enumerate(programs[name].arguments):
         files.append(tmp_path / f"{i}.npy")
         np.save(files[-1], array)
-    ran, refused = map(int, child(DAMAGE, path, 11, *files).split())
-    assert ran + refused == 1000 and refused > 400
+    ran, refused = map(int, child(DAMAGE, path, count, 11, *files).split())
+    assert ran + refused == count and refused > 0.4 * count

@@ -5,7 +5,7 @@ from hlo_fuzz.strategies import programs
 from hypothesis import HealthCheck, given, settings
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(program=programs(ops=8))
 def test_programs(program, check_program):
     check_program(program)

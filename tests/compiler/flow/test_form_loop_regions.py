@@ -132,13 +132,12 @@ IN_A_KERNEL.update({f"in_memory_{name}": program for name, program in IN_MEMORY.
 @pytest.mark.parametrize("name", IN_A_KERNEL)
 def test_inside_a_kernel(name, traced, flow_text, run_program):
     function, arguments = IN_A_KERNEL[name]
-    module = traced(function, *arguments)
-    text = flow_text(module)
+    text = flow_text(traced(function, *arguments))
     kernels = text[: text.index("util.func public")]
     assert "scf.for" in kernels
     assert ("scf.for" in text[len(kernels) :]) == name.endswith(("many_iterations", "bounds_of_the_call"))
     expected = jax.tree.leaves(jax.jit(function)(*arguments))
-    for found, value in zip(run_program(module, *arguments), expected, strict=True):
+    for found, value in zip(run_program(text, *arguments, compile_from="flow"), expected, strict=True):
         # XLA contracts multiplications and additions.
         np.testing.assert_allclose(found, value, rtol=2e-6, atol=1e-5)
 
@@ -161,11 +160,11 @@ ON_THE_HOST = {
 @pytest.mark.parametrize("name", ON_THE_HOST)
 def test_on_the_host(name, traced, flow_text, run_program):
     function, arguments = ON_THE_HOST[name]
-    module = traced(function, *arguments)
-    text = flow_text(module)
+    text = flow_text(traced(function, *arguments))
     assert "scf.for" not in text[: text.index("util.func public")]
     expected = jax.jit(function)(*arguments)
-    np.testing.assert_allclose(run_program(module, *arguments)[0], expected, rtol=1e-5, atol=1e-5)
+    (found,) = run_program(text, *arguments, compile_from="flow")
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
 def test_what_stays_in_memory_is_written_in_place(traced, flow_text):

@@ -90,11 +90,11 @@ SINGLE_ROOTS = ("tanh of a matmul", "gelu", "root mean square", "argmax", "gathe
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_dispatches_and_numbers(name, traced, flow_text, dispatches, run_program):
     function, arguments, most = PROGRAMS[name]
-    source = traced(function, *arguments)
-    found = dispatches(flow_text(source))
+    text = flow_text(traced(function, *arguments))
+    found = dispatches(text)
     assert len(found) <= most, found
     wanted = jax.tree.leaves(jax.jit(function)(*arguments))
-    for result, right in zip(run_program(source, *arguments), wanted, strict=True):
+    for result, right in zip(run_program(text, *arguments, compile_from="flow"), wanted, strict=True):
         assert result.shape == right.shape
         np.testing.assert_allclose(result, right, rtol=1e-4, atol=1e-5)
 

@@ -86,7 +86,7 @@ def _program(steps, results):
     return run
 
 
-@settings(max_examples=14, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True,
+@settings(max_examples=7, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True,
           phases=_PHASES)  # fmt: skip
 @given(shapes=st.lists(SHAPES, min_size=1, max_size=3), steps=st.lists(STEP, min_size=3, max_size=16),
        results=st.lists(st.integers(0, 15), max_size=3))  # fmt: skip
@@ -94,16 +94,32 @@ def test_meaning(shapes, steps, results, traced, flow_text, run_program):
     _check(shapes, steps, results, traced, flow_text, run_program)
 
 
-@settings(max_examples=14, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True,
-          phases=_PHASES)  # fmt: skip
-@given(shapes=st.lists(SHAPES, min_size=1, max_size=3), steps=st.lists(STEP, min_size=8, max_size=30),
-       results=st.lists(st.integers(0, 31), max_size=5), most=st.integers(2, 9))  # fmt: skip
-def test_groups_that_are_cut(shapes, steps, results, most, traced, flow_text, run_program):
+def _check_cut(shapes, steps, results, most, traced, flow_text, run_program):
     """Limits so low that most groups meet them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fusion_model, "MAX_BINDINGS", most)
         patch.setattr(fusion_model, "MAX_OPS", most + 2)
         _check(shapes, steps, results, traced, flow_text, run_program)
+
+
+_CUT = {
+    "shapes": st.lists(SHAPES, min_size=1, max_size=3), "steps": st.lists(STEP, min_size=8, max_size=30),
+    "results": st.lists(st.integers(0, 31), max_size=5), "most": st.integers(2, 9),
+}  # fmt: skip
+
+
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True,
+          phases=_PHASES)  # fmt: skip
+@given(**_CUT)
+def test_groups_that_are_cut(shapes, steps, results, most, traced, flow_text, run_program):
+    _check_cut(shapes, steps, results, most, traced, flow_text, run_program)
+
+
+@pytest.mark.slow
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), phases=_PHASES)
+@given(**_CUT)
+def test_many_groups_that_are_cut(shapes, steps, results, most, traced, flow_text, run_program):
+    _check_cut(shapes, steps, results, most, traced, flow_text, run_program)
 
 
 @pytest.mark.slow

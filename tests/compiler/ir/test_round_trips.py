@@ -115,12 +115,23 @@ def _read(text):
     return AttributeParser(Source(text, "text"))
 
 
-@settings(max_examples=80, deadline=None)
-@given(types)
-def test_types(type):
+def _check_type(type):
     parser = _read(str(type))
     assert parser.parse_type() is type
     assert parser.kind == "EOF"
+
+
+@settings(max_examples=30, deadline=None)
+@given(types)
+def test_types(type):
+    _check_type(type)
+
+
+@pytest.mark.slow
+@settings(max_examples=300, deadline=None)
+@given(types)
+def test_many_types(type):
+    _check_type(type)
 
 
 @settings(max_examples=60, deadline=None)
@@ -145,15 +156,26 @@ def test_affine_maps_mean_what_they_say(affine_map, point):
         assert tuple(eval(f"[{spelled[1:-1]}]", names)) == affine_map.evaluate(d, s)
 
 
-@settings(max_examples=60, deadline=None)
-@given(affine_maps(), st.data())
-def test_affine_composition(outer, data):
+def _check_composition(outer, data):
     inner = AffineMap(2, 1, data.draw(st.lists(_expressions(2, 1), min_size=outer.num_dims, max_size=outer.num_dims)))
     point = data.draw(st.lists(st.integers(0, 30), min_size=5, max_size=5))
     composed = outer.compose(inner)
     d, s = point[:2], point[2:3]
     t = point[3 : 3 + outer.num_symbols]
     assert composed.evaluate(d, [*t, *s]) == outer.evaluate(inner.evaluate(d, s), t)
+
+
+@settings(max_examples=25, deadline=None)
+@given(affine_maps(), st.data())
+def test_affine_composition(outer, data):
+    _check_composition(outer, data)
+
+
+@pytest.mark.slow
+@settings(max_examples=300, deadline=None)
+@given(affine_maps(), st.data())
+def test_many_affine_compositions(outer, data):
+    _check_composition(outer, data)
 
 
 def test_affine_simplification():
@@ -296,9 +318,20 @@ def _region(draw, outer, depth):
     return region
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(graphs())
 def test_random_graphs(region):
+    _check_graph(region)
+
+
+@pytest.mark.slow
+@settings(max_examples=150, deadline=None)
+@given(graphs())
+def test_many_random_graphs(region):
+    _check_graph(region)
+
+
+def _check_graph(region):
     module = parse_module("")
     module.body_block.append(UnregisteredOp("a.top", regions=[region]))
     verify(module)

@@ -34,15 +34,16 @@ def test_nothing_heavy_is_imported(child):
     assert out.strip() == "[] []"
 
 
+@pytest.mark.parametrize("count", [20_000, pytest.param(100_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("device", ["local-sync", "local-task"])
-def test_many_calls_leave_nothing_behind(iree_module, device):
+def test_many_calls_leave_nothing_behind(iree_module, device, count):
     program = session.load(iree_module("add"), devices=device)["main"].bind([((4,), "f4")] * 2, [((4,), "f4")])
     x = np.ones(4, np.float32)
     arrays = [x, x]
     for _ in range(1000):
         program(arrays)
     before, resident = memory_statistics(), _resident()
-    for _ in range(100_000):
+    for _ in range(count):
         program(arrays)
     after = memory_statistics()
     assert after.live == before.live and after.live_blocks == before.live_blocks
@@ -52,7 +53,7 @@ def test_many_calls_leave_nothing_behind(iree_module, device):
     for _ in range(3000):
         main(a, a)
     before, resident = memory_statistics(), _resident()
-    for _ in range(30_000):
+    for _ in range(count // 4):
         main(a, a)
     assert memory_statistics().live == before.live
     assert _resident() - resident < 4 << 20  # the rest of the process moves by a megabyte or two

@@ -1,6 +1,6 @@
 """Loops of little work that data steers become dispatches that go through their blocks until they are left."""
 
-import io
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -397,44 +397,71 @@ PROGRAMS = {
 }
 
 
-def _compiled(name):
+#: How many nanoseconds a dispatch may take, by what becomes of the loops.
+LONGEST = {"at_once": 10_000_000.0, "in_pieces": 250.0}
+#: One program of each kind: these are cut into pieces in the fast tier too.
+FEW = (
+    "newton", "swapped", "nested", "three_deep", "digits", "swapping_branch", "many", "switch", "loop_in_a_branch",
+    "results_of_inner_loops",
+)  # fmt: skip
+CASES = [
+    pytest.param(how, name, marks=() if how == "at_once" or name in FEW else pytest.mark.slow)
+    for how in LONGEST
+    for name in PROGRAMS
+]
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    """A function (how, name) that gives a program's text after the stream phase and its `.vmfb`."""
     from pyiree.compiler import pipeline
 
+    @functools.cache
+    def make(how, name):
+        function, arguments = PROGRAMS[name]
+        source = jax.jit(function).lower(*arguments).compiler_ir("stablehlo")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(command_costs, "_LONG", LONGEST[how])
+            text = pipeline.phase_text(source, "stream")
+            return text, pipeline.compile(text, compile_from="stream").vmfb
+
+    return make
+
+
+@functools.cache
+def _expected(name):
     function, arguments = PROGRAMS[name]
-    source = jax.jit(function).lower(*arguments).compiler_ir("stablehlo")
-    buffer = io.BytesIO()
-    source.operation.write_bytecode(buffer)
-    return pipeline.phase_text(buffer.getvalue(), "stream"), pipeline.compile(buffer.getvalue()).vmfb
-
-
-@pytest.fixture(scope="module", params=[10_000_000.0, 250.0], ids=["at_once", "in_pieces"])
-def compiled(request):
-    """The text after the stream phase and the `.vmfb` of each program, by how long a dispatch may take."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(command_costs, "_LONG", request.param)
-        return {name: _compiled(name) for name in PROGRAMS}
+    return jax.tree.leaves(jax.jit(function)(*arguments))
 
 
 @pytest.mark.parametrize("device", ["local-task", "local-sync"])
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_numbers(name, device, compiled):
+@pytest.mark.parametrize(("how", "name"), CASES)
+def test_numbers(how, name, device, compiled):
     from pyiree.runtime import session
 
-    text, vmfb = compiled[name]
-    function, arguments = PROGRAMS[name]
+    text, vmfb = compiled(how, name)
     assert "scf.while" in text
-    found = session.load(vmfb, devices=device)["main"](*arguments)
-    expected = jax.tree.leaves(jax.jit(function)(*arguments))
-    for ours, value in zip(found if isinstance(found, tuple) else (found,), expected, strict=True):
+    found = session.load(vmfb, devices=device)["main"](*PROGRAMS[name][1])
+    for ours, value in zip(found if isinstance(found, tuple) else (found,), _expected(name), strict=True):
         np.testing.assert_allclose(np.asarray(ours), value, rtol=1e-3, atol=1e-4, err_msg=name)
 
 
-def test_texts_are_accepted(compiled, accepted):
-    accepted(*[text for text, _ in compiled.values()])
+@pytest.mark.parametrize(
+    ("how", "names"),
+    [
+        ("at_once", tuple(PROGRAMS)),
+        ("in_pieces", FEW),
+        pytest.param("in_pieces", tuple(PROGRAMS), marks=pytest.mark.slow),
+    ],
+    ids=["at_once", "in_pieces", "all_in_pieces"],
+)
+def test_texts_are_accepted(how, names, compiled, accepted):
+    accepted(*[compiled(how, name)[0] for name in names])
 
 
-def test_no_loop_around_it_stays_with_the_host(compiled):
-    text, _ = compiled["digits"]
+@pytest.mark.parametrize("how", LONGEST)
+def test_no_loop_around_it_stays_with_the_host(how, compiled):
+    text, _ = compiled(how, "digits")
     # The outer loop as well: what is left calls one dispatch until it is done.
     assert text.count("stream.cmd.dispatch") == 1
 

@@ -164,7 +164,8 @@ def compiled():
         source = jax.jit(function).lower(*arguments).compiler_ir("stablehlo")
         buffer = io.BytesIO()
         source.operation.write_bytecode(buffer)
-        return pipeline.phase_text(buffer.getvalue(), "stream"), pipeline.compile(buffer.getvalue()).vmfb
+        text = pipeline.phase_text(buffer.getvalue(), "stream")
+        return text, pipeline.compile(text, compile_from="stream").vmfb
 
     return {name: make(name) for name in PROGRAMS}
 
