@@ -101,6 +101,7 @@ PROGRAMS = {f.__name__[1:]: f for f in (_debug, _value, _both_ways, _in_an_inner
 ARGUMENT = np.array([0.9, 0.1, -0.4, 1.3], np.float32)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("longest", [10_000_000.0, 250.0], ids=["at_once", "in_pieces"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_results_and_calls(name, longest, monkeypatch):

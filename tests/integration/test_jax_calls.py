@@ -14,6 +14,7 @@ def random():
     return np.random.default_rng(5)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", [np.float32, np.complex64, np.int32])
 @pytest.mark.parametrize(("rows", "columns", "right"), [(5, 7, (7,)), (5, 7, (7, 3)), (1, 1, (1, 1)), (9, 2, (2, 20))])
 def test_compressed_rows(random, dtype, rows, columns, right):
@@ -46,6 +47,7 @@ def _matrix(below, middle, above):
     return np.diag(middle) + np.diag(below[1:], -1) + np.diag(above[:-1], 1)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", [np.float32, np.complex64])
 @pytest.mark.parametrize(("shape", "sides"), [((1,), 1), ((2,), 3), ((3, 17), 2), ((2, 2, 5), 1), ((0, 4), 1)])
 def test_tridiagonal_systems(random, dtype, shape, sides):

@@ -10,7 +10,10 @@ from jax.lax import linalg
 TOLERANCE = {"float32": 2e-4, "complex64": 2e-4, "float64": 1e-11, "complex128": 1e-11}
 
 
-@pytest.fixture(params=TOLERANCE)
+_FAST = ("float32", "complex128")
+
+
+@pytest.fixture(params=[pytest.param(d, marks=() if d in _FAST else pytest.mark.slow) for d in TOLERANCE])
 def dtype(request):
     with jax.enable_x64(True):
         yield request.param

@@ -9,6 +9,7 @@ import pytest
 KEY = np.array([2**40 + 5, 2**64 - 2], "uint64")  # the counter carries
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("algorithm", list(jax.lax.RandomAlgorithm), ids=lambda a: a.name)
 @pytest.mark.parametrize("shape", [(), (5,), (3, 4), (3, 5)], ids=str)
 def test_words_are_those_of_xla(algorithm, shape):

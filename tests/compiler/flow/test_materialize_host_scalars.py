@@ -99,10 +99,9 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name, traced, run_program, flow_text, dispatches):
     function, count = PROGRAMS[name]
-    source = traced(function, X)
-    text = flow_text(source)
+    text = flow_text(traced(function, X))
     assert len(dispatches(text)) <= count, text
-    for found, wanted in zip(run_program(source, X), jax.tree.leaves(function(jnp.asarray(X))), strict=True):
+    for found, wanted in zip(run_program(text, X, compile_from="flow"), jax.tree.leaves(function(jnp.asarray(X))), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
 
 

@@ -51,6 +51,7 @@ func.func @main(%a: tensor<{shape}x{element}>, %b: tensor<{shape}xf32>)
 """
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("way", ["LT", "GT"])
 @pytest.mark.parametrize("element, kind", [("i64", "SIGNED"), ("ui64", "UNSIGNED"), ("f64", "TOTALORDER")])
 @pytest.mark.parametrize("shape, dim", [("1000", 0), ("40x30", 1), ("40x30", 0)])

@@ -84,11 +84,11 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_numbers(name, traced, run_program, flow_text, dispatches):
     function, x = PROGRAMS[name]
-    source = traced(function, x)
-    assert len(dispatches(flow_text(source))) >= 2
+    text = flow_text(traced(function, x))
+    assert len(dispatches(text)) >= 2
     with jax.enable_x64():
         wanted = jax.tree.leaves(function(jnp.asarray(x, jnp.float64)))
-    for found, right in zip(run_program(source, x), wanted, strict=True):
+    for found, right in zip(run_program(text, x, compile_from="flow"), wanted, strict=True):
         if found.dtype.kind == "f":
             np.testing.assert_allclose(found, right, rtol=1e-5, atol=1e-3)
         else:
@@ -143,11 +143,11 @@ def test_numbers_of_products(name, traced, run_program, flow_text, dispatches):
     x, y = (np.random.default_rng(7).uniform(0, 1, shape).astype(np.float32) for shape in shapes)
     if name == "narrow numbers":
         x, y = (np.round(v * 4) / 4 for v in (x, y))
-    source = traced(function, x, y)
-    assert len(dispatches(flow_text(source))) >= 2
+    text = flow_text(traced(function, x, y))
+    assert len(dispatches(text)) >= 2
     with jax.enable_x64():
         wanted = function(jnp.asarray(x, jnp.float64), jnp.asarray(y, jnp.float64))
-    (found,) = run_program(source, x, y)
+    (found,) = run_program(text, x, y, compile_from="flow")
     np.testing.assert_allclose(found, wanted, rtol=1e-2 if name == "narrow numbers" else 3e-6)
 
 

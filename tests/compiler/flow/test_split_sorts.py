@@ -104,6 +104,7 @@ def test_numbers(shape, dtype, traced, run_program):
         np.testing.assert_array_equal(np.ascontiguousarray(result).view(bits), expected.view(bits))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("shape, dtype", [((100003,), np.float16), ((3, 16385), np.float32), ((7000,), np.int32)])
 @pytest.mark.parametrize("descending", [False, True])
 def test_places(shape, dtype, descending, traced, run_program):

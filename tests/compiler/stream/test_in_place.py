@@ -365,13 +365,7 @@ def run(module, in_place, trips, conditions):
     return [r.copy() for r in results]
 
 
-@pytest.mark.parametrize("passes", [COW_PASSES, COW_PASSES + SCHEDULE_PASSES], ids=["copies", "scheduled"])
-@settings(
-    max_examples=60, deadline=None, derandomize=True, phases=(Phase.explicit, Phase.generate),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large],
-)  # fmt: skip
-@given(text=programs(), trips=st.integers(0, 3), conditions=st.tuples(st.booleans(), st.booleans()))
-def test_in_place_is_by_value(passes, text, trips, conditions):
+def _check(passes, text, trips, conditions):
     from pyiree.compiler.ir.parser import parse
     from pyiree.compiler.ir.passes import PassContext, PassManager
     from pyiree.compiler.stream import pipeline  # noqa: F401  (says where the passes are)
@@ -382,3 +376,26 @@ def test_in_place_is_by_value(passes, text, trips, conditions):
     got = run(module, True, trips, conditions)
     for a, b in zip(got, wanted):
         np.testing.assert_array_equal(a, b, err_msg=str(module))
+
+
+CHANGES = pytest.mark.parametrize("passes", [COW_PASSES, COW_PASSES + SCHEDULE_PASSES], ids=["copies", "scheduled"])
+GIVEN = given(text=programs(), trips=st.integers(0, 3), conditions=st.tuples(st.booleans(), st.booleans()))
+SETTINGS = settings(
+    deadline=None, derandomize=True, phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large],
+)  # fmt: skip
+
+
+@CHANGES
+@settings(SETTINGS, max_examples=25)
+@GIVEN
+def test_in_place_is_by_value(passes, text, trips, conditions):
+    _check(passes, text, trips, conditions)
+
+
+@pytest.mark.slow
+@CHANGES
+@settings(SETTINGS, max_examples=200)
+@GIVEN
+def test_in_place_is_by_value_in_many_programs(passes, text, trips, conditions):
+    _check(passes, text, trips, conditions)

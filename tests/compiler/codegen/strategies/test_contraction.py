@@ -62,6 +62,7 @@ LAYOUTS = [
 SIZES = [(1, 1, 1, 1), (2, 3, 5, 7), (3, 14, 33, 16), (2, 37, 17, 65)]
 
 
+@pytest.mark.each_pair
 @pytest.mark.parametrize("letters", LAYOUTS)
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_layouts(texts, run_dispatch, letters, size):

@@ -56,6 +56,7 @@ INTEGER_OPS = {
 }  # fmt: skip
 
 
+@pytest.mark.each_pair
 @pytest.mark.parametrize("element", ["i8", "i16", "i32", "i64"])
 @pytest.mark.parametrize("op", INTEGER_OPS)
 def test_integers_wrap(texts, run_dispatch, element, op):

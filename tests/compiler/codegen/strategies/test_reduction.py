@@ -79,6 +79,7 @@ INTEGER = {
 }  # fmt: skip
 
 
+@pytest.mark.each_pair
 @pytest.mark.parametrize("element", ["i8", "i16", "i32", "i64"])
 @pytest.mark.parametrize("op", INTEGER)
 @pytest.mark.parametrize("dim", [0, 1])
