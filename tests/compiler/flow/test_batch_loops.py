@@ -106,21 +106,21 @@ BATCHED = {
 }
 
 
-def _check(function, shapes, traced, run_program):
+def _check(function, shapes, traced, run_program, flow_text):
+    """Compares numbers with those of jax.jit; gives the text at the flow phase."""
     random = np.random.default_rng(1)
     arguments = [random.standard_normal(shape).astype(np.float32) for shape in shapes]
-    source = traced(function, *arguments)
+    text = flow_text(traced(function, *arguments))
     wanted = jax.tree.leaves(jax.jit(function)(*arguments))
-    for found, right in zip(run_program(source, *arguments), wanted, strict=True):
+    for found, right in zip(run_program(text, *arguments, compile_from="flow"), wanted, strict=True):
         assert found.dtype == right.dtype
         np.testing.assert_allclose(found.astype(np.float64), np.asarray(right, np.float64), rtol=2e-5, atol=1e-5)
-    return source
+    return text
 
 
 @pytest.mark.parametrize("name", BATCHED)
 def test_no_loop_is_left(name, traced, run_program, flow_text):
-    source = _check(*BATCHED[name], traced, run_program)
-    assert "scf.for" not in flow_text(source)
+    assert "scf.for" not in _check(*BATCHED[name], traced, run_program, flow_text)
 
 
 LOOPS = {
@@ -132,16 +132,16 @@ LOOPS = {
 
 
 @pytest.mark.parametrize("name", LOOPS)
-def test_iterations_that_wait_for_each_other(name, traced, run_program):
-    _check(*LOOPS[name], traced, run_program)
+def test_iterations_that_wait_for_each_other(name, traced, run_program, flow_text):
+    _check(*LOOPS[name], traced, run_program, flow_text)
 
 
 def test_a_loop_inside_carries_all_iterations(traced, run_program, flow_text):
     def each(a):
         return lax.fori_loop(0, 5, lambda i, c: jnp.sin(c) + i, a)
 
-    source = _check(lambda x: lax.map(each, x), [(9, 6)], traced, run_program)
-    assert flow_text(source).count("scf.for") == 1
+    text = _check(lambda x: lax.map(each, x), [(9, 6)], traced, run_program, flow_text)
+    assert text.count("scf.for") == 1
 
 
 def test_what_needs_much_memory_stays(traced, flow_text):
