@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 from pyiree import config
 from pyiree.errors import CacheWarning, PyireeError
+from pyiree.runtime.hal.processor import host_cpu
 from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 FORMAT = 1
@@ -417,7 +418,7 @@ def program_key(source: bytes, options: str) -> str:
         b"pyiree program %d" % FORMAT,
         source,
         options.encode(),
-        _host_cpu().encode(),
+        host_cpu().encode(),
         _versions().encode(),
         compiler_digest().encode(),
     )
@@ -426,20 +427,6 @@ def program_key(source: bytes, options: str) -> str:
         digest.update(b"%d:" % len(part))
         digest.update(part)
     return digest.hexdigest()
-
-
-@functools.cache
-def _host_cpu() -> str:
-    """This machine's CPU and its features, as the kernel tells them (importing LLVM to ask takes 0.2 s)."""
-    try:
-        text = Path("/proc/cpuinfo").read_text(errors="replace")
-    except OSError:
-        import platform
-
-        return f"{platform.machine()} {platform.processor()}"
-    wanted = re.compile(r"(?:vendor_id|cpu family|model|model name|stepping|flags|Features|CPU \w+)\s*:")
-    first = text.split("\n\n", 1)[0]
-    return "\n".join(line for line in first.splitlines() if wanted.match(line))
 
 
 @functools.cache

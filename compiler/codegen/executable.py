@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from pyiree.compiler.errors import CompileError
 from pyiree.runtime.vmfb.abi import LIBRARY_QUERY_SYMBOL
+from pyiree.runtime.vmfb.elf.link import link
+from pyiree.runtime.vmfb.errors import LinkError
 
-from .elf.link import link
 from .llvm import library
 from .llvm.executable_library import EntryPoint, library_tables, query_module
 from .llvm.kernel import body_symbol
@@ -55,13 +57,14 @@ class ExecutableBuilder:
                 merged |= _names(symbol, first)
 
         def finish() -> bytes:
-            return link(
-                [tables, _query_object(target, cache), *self._batch.objects()],
-                [LIBRARY_QUERY_SYMBOL],
-                lambda symbol: library.object_of(symbol, target, cache),
-                ["", f"the query of {name}", *(f"kernel {unit.symbol or k} of {name}" for k, unit in enumerate(units))],
-                [{}, {}, *(merged | _names(KERNEL_SYMBOL, unit.symbol) if unit.symbol else {} for unit in units)],
-            )
+            objects = [tables, _query_object(target, cache), *self._batch.objects()]
+            labels = ["", f"the query of {name}", *(f"kernel {u.symbol or k} of {name}" for k, u in enumerate(units))]
+            names = [{}, {}, *(merged | _names(KERNEL_SYMBOL, u.symbol) if u.symbol else {} for u in units)]
+            resolve = partial(library.object_of, target=target, cache=cache)
+            try:
+                return link(objects, [LIBRARY_QUERY_SYMBOL], resolve, labels, names)
+            except LinkError as error:
+                raise CompileError(str(error)) from error
 
         return finish
 

@@ -1,7 +1,13 @@
-"""What the processor can do, in the words of the executable ABI's environment."""
+"""What the processor can do, as the kernel tells it: importing LLVM to ask would take longer than most programs.
+
+Leaves: the architecture, a text by which processors are told apart, LLVM's names of features, and these in the words of
+the executable ABI's environment.
+"""
 
 import functools
 import platform
+import re
+from pathlib import Path
 
 from pyiree.runtime.vmfb.abi import X86_64_FEATURE_BITS
 
@@ -13,11 +19,28 @@ def host_architecture() -> str:
 
 
 @functools.cache
-def host_features() -> frozenset[str]:
-    """LLVM's names of the features that this processor has."""
-    import llvmlite.binding as llvm
+def host_cpu() -> str:
+    """This machine's processor and its features."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(errors="replace")
+    except OSError:
+        return f"{platform.machine()} {platform.processor()}"
+    wanted = re.compile(r"(?:vendor_id|cpu family|model|model name|stepping|flags|Features|CPU \w+)\s*:")
+    first = text.split("\n\n", 1)[0]
+    return "\n".join(line for line in first.splitlines() if wanted.match(line))
 
-    return frozenset(name for name, present in llvm.get_host_cpu_features().items() if present)
+
+#: Linux's names that differ from LLVM's in more than separators.
+_LLVM_NAMES = {"pni": "sse3"}
+
+
+@functools.cache
+def host_features() -> frozenset[str]:
+    """LLVM's names of those features of this processor that the ABI knows."""
+    flags = re.search(r"^flags\s*:(.*)$", host_cpu(), re.MULTILINE)
+    names = {_LLVM_NAMES.get(flag, flag) for flag in flags[1].split()} if flags else set()
+    bare = {re.sub(r"[_.-]", "", name) for name in names}
+    return frozenset(name for name in X86_64_FEATURE_BITS if re.sub(r"[_.-]", "", name) in bare)
 
 
 @functools.cache

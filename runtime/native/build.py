@@ -1,4 +1,5 @@
-"""Compiles the native runtime: `python -m pyiree.runtime.native.build OBJECT CACHE` writes one object file.
+"""Compiles the native runtime: `python -m pyiree.runtime.native.build OBJECT CACHE` writes one shared
+object.
 
 numba compiles each native function by itself to LLVM, a call of another one being a call of its symbol; so
 modules compile independently, side by side, and their bitcode is kept in the CACHE folder until one of their
@@ -20,9 +21,10 @@ from numba.core import compiler, typed_passes, types, untyped_passes
 from numba.core.compiler_machinery import PassManager
 from numba.core.registry import cpu_target
 from pyiree.runtime.native import sources
-from pyiree.runtime.native.exports import EXPORTS
-from pyiree.runtime.native.intrinsics import EXPORT_PREFIX, NATIVE_FUNCTIONS
-from pyiree.runtime.native.object_code import portable_facts, target_machine
+from pyiree.runtime.native.exports import EXPORT_PREFIX, EXPORTS
+from pyiree.runtime.native.intrinsics import NATIVE_FUNCTIONS
+from pyiree.runtime.native.object_code import portable_facts
+from pyiree.runtime.native.shared_object import make_shared_object, target_machine
 
 _LLVM_TYPES = {"int64": "i64", "float32": "float", "float64": "double", "void": "ptr", "none": "ptr"}
 _FOREIGN = ("NRT_", "numba_")  # what numba's error and allocation paths call
@@ -71,9 +73,7 @@ def build_module(cache: Path) -> llvm.ModuleRef:
     undefined = [f.name for f in linked.functions if f.is_declaration and not f.name.startswith("llvm.")]
     process, libm = ctypes.CDLL(None), ctypes.CDLL("libm.so.6")
     unknown = [
-        name
-        for name in undefined
-        if name.startswith(_FOREIGN) or not (hasattr(process, name) or hasattr(libm, name))
+        name for name in undefined if name.startswith(_FOREIGN) or not (hasattr(process, name) or hasattr(libm, name))
     ]
     if unknown:
         raise RuntimeError(f"the native code needs {', '.join(unknown)}: some function can raise or allocate")
@@ -205,4 +205,4 @@ entry:
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_bytes(target_machine().emit_object(build_module(Path(sys.argv[2]))))
+    Path(sys.argv[1]).write_bytes(make_shared_object(build_module(Path(sys.argv[2]))))

@@ -4,6 +4,9 @@ To add a native function, decorate it with `native(signature)` in any module of 
 functions that it calls need no entry. Types: int64, float32, float64, and void as a result.
 """
 
+#: In front of an export's name in the image.
+EXPORT_PREFIX = "pyiree_"
+
 _OBJECTS = "pyiree.runtime.native.objects"
 
 

@@ -1,37 +1,32 @@
-"""The native runtime in this process: its object code, loaded; its functions by name.
+"""The native runtime in this process: its shared object, loaded; its functions by name.
 
-Enters: EXPORTS and the object code. Leaves: `image()`, whose attributes are callable from Python and whose
+Enters: EXPORTS and the shared object. Leaves: `image()`, whose attributes are callable from Python and whose
 `address(name)` gives a function's address for native callers.
 """
 
 import ctypes
 
-import llvmlite.binding as llvm
 from pyiree.runtime.fork import fork_safe_lock
-from pyiree.runtime.native.exports import EXPORTS
+from pyiree.runtime.native.exports import EXPORT_PREFIX, EXPORTS
+from pyiree.runtime.native.imports import fill_imports
 from pyiree.runtime.native.object_code import NativeBuildError, object_code
 
-_PREFIX = "pyiree_"
 _CTYPES = {"int64": ctypes.c_int64, "float32": ctypes.c_float, "float64": ctypes.c_double, "void": None}
 
 
 class Image:
     """The loaded native functions: `image.name(…)` calls one without the GIL; `address` and `holding_gil`."""
 
-    def __init__(self, object_code: bytes):
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        if not llvm.address_of_symbol("erff"):
-            llvm.load_library_permanently("libm.so.6")
-        machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
-        # One allocation for all sections: near code must find its constants within 2 GiB.
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine, use_lmm=True)
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(object_code))
-        self._engine.finalize_object()
-        self._addresses = {name: self._engine.get_function_address(_PREFIX + name) for name in EXPORTS}
+    def __init__(self, shared_object: bytes):
+        from pyiree.runtime.hal.elf_loader import load_elf
+
+        # It stays mapped as long as the process lives: native threads may be in it.
+        symbols = load_elf(shared_object).symbols
+        fill_imports(symbols)
+        self._addresses = {name: symbols.get(EXPORT_PREFIX + name) for name in EXPORTS}
         missing = [name for name, address in self._addresses.items() if not address]
         if missing:
-            raise NativeBuildError(f"the native object lacks {', '.join(missing)}")
+            raise NativeBuildError(f"the native runtime lacks {', '.join(missing)}")
 
     def address(self, name: str) -> int:
         """The address of an export."""

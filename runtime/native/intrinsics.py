@@ -12,12 +12,14 @@ from numba import types
 from numba.core import cgutils, sigutils, typing
 from numba.core.datamodel.models import OpaqueModel
 from numba.core.extending import intrinsic, register_model
+from pyiree.runtime.native.exports import EXPORT_PREFIX
 
 I1, I8, I16, I32, I64 = (ir.IntType(n) for n in (1, 8, 16, 32, 64))
 F32, F64, VOID = ir.FloatType(), ir.DoubleType(), ir.VoidType()
 POINTER = I8.as_pointer()
 
 _NUMBA_TYPES = {I1: types.boolean, I64: types.int64, F32: types.float32, F64: types.float64, VOID: types.void}
+
 
 class NativeFunction(types.ExternalFunction):
     """A function of the native runtime. Native code that names it calls its symbol; linking brings it in."""
@@ -230,9 +232,6 @@ def global_word(name: str):
     return emitter(f"global_{name}", I64, [], emit)
 
 
-EXPORT_PREFIX = "pyiree_"  # in front of an export's name in the image
-
-
 # ------------------------------------------------------------------ C library
 
 malloc = extern("malloc", 1)
@@ -371,9 +370,7 @@ signed_remainder = emitter("signed_remainder", I64, [I64, I64], lambda builder, 
 unsigned_divide = emitter("unsigned_divide", I64, [I64, I64], lambda builder, x, y: builder.udiv(x, y))
 unsigned_remainder = emitter("unsigned_remainder", I64, [I64, I64], lambda builder, x, y: builder.urem(x, y))
 count_leading_zeros = emitter("count_leading_zeros", I64, [I64], _emit_count_leading_zeros)
-float32_bits = emitter(
-    "float32_bits", I64, [F32], lambda builder, value: _widen(builder, builder.bitcast(value, I32))
-)
+float32_bits = emitter("float32_bits", I64, [F32], lambda builder, value: _widen(builder, builder.bitcast(value, I32)))
 bits_float32 = emitter(
     "bits_float32", F32, [I64], lambda builder, value: builder.bitcast(builder.trunc(value, I32), F32)
 )

@@ -1,9 +1,9 @@
 """Where the native runtime's object code comes from: the installation, the user's cache, or the compiler.
 
-Leaves: the object code for this processor, under a key of all sources, versions and the processor. An installation
-brings it along (prebuild.py), together with the same program as bitcode, from which another processor's code is made
-in a second or two. When sources have changed since, the first process compiles everything and keeps the object in the
-user's cache. Only that imports numba.
+Leaves: the object code for this processor (a shared object), under a key of all sources, versions and the processor.
+An installation brings it along (prebuild.py), together with the same program as bitcode, from which another processor's
+code is made in a second or two. When sources have changed since, the first process compiles everything and keeps the
+object in the user's cache. Only that imports numba, and nothing imports LLVM where the code is there.
 
 Environment: PYIREE_RUNTIME_CACHE_DIR, else PYIREE_CACHE_DIR, moves the cache; PYIREE_RUNTIME=jit compiles
 anew and stores nothing.
@@ -17,8 +17,7 @@ import time
 import warnings
 from pathlib import Path
 
-import llvmlite
-import llvmlite.binding as llvm
+from pyiree.runtime.hal.processor import host_architecture, host_cpu
 from pyiree.runtime.native import sources
 from pyiree.runtime.native.exports import EXPORTS
 from pyiree.runtime.vmfb.errors import PyireeError
@@ -54,7 +53,7 @@ def object_code() -> bytes:
         key = note.read_text()
     except OSError:  # none yet, or no readable cache, which is reported where it is written
         key = cache_key()
-    path = folder / f"runtime-{key}.o"
+    path = folder / f"runtime-{key}.so"
     stored = read(PREBUILT / path.name) or read(path)
     if stored is not None:
         if not note.exists():
@@ -92,8 +91,10 @@ def _emitted() -> bytes | None:
     if bitcode is None:
         return None
     print("pyiree: compiling the native runtime for this processor, once (about 2 s)", file=sys.stderr, flush=True)
-    machine = target_machine()
-    return machine.emit_object(llvm.parse_bitcode(bitcode))
+    import llvmlite.binding as llvm
+    from pyiree.runtime.native.shared_object import make_shared_object
+
+    return make_shared_object(llvm.parse_bitcode(bitcode))
 
 
 def read(path: Path) -> bytes | None:
@@ -128,7 +129,7 @@ def _build(cache: Path | None) -> bytes:
     print(told, file=sys.stderr, flush=True)
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder) / "runtime.o"
+        output = Path(folder) / "runtime.so"
         bitcode = cache or Path(folder)
         command = [sys.executable, "-P", "-m", "pyiree.runtime.native.build", str(output), str(bitcode)]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -158,34 +159,24 @@ def _key(known: list[str]) -> str:
 
 def facts() -> list[str]:
     """What else than our sources the code depends on: numba, llvmlite, Python's ABI, the processor."""
-    return [*portable_facts(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()]
+    return [*portable_facts(), host_cpu()]
 
 
 def portable_facts() -> list[str]:
     """The facts that hold for every processor of a kind."""
     return [
-        _numba_version().read_text(encoding="utf-8"),
-        llvmlite.__version__,
+        _version_of("numba"),
+        _version_of("llvmlite"),
         str(sys.implementation.cache_tag),
         str(object.__basicsize__),
-        llvm.get_process_triple(),
+        host_architecture(),
     ]
 
 
-def target_machine():
-    """The host's: near code, so that calls and jump tables inside the image are short."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_default_triple()
-    features = llvm.get_host_cpu_features().flatten()
-    return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features, opt=2, reloc="pic", codemodel="small"
-    )
-
-
-def _numba_version() -> Path:
-    """The file that holds numba's version: found without importing numba or the slow package metadata."""
-    return Path(importlib.util.find_spec("numba").origin).with_name("_version.py")
+def _version_of(package: str) -> str:
+    """The file that holds a package's version: read without importing it or the slow package metadata."""
+    origin = importlib.util.find_spec(package).origin
+    return Path(origin).with_name("_version.py").read_text(encoding="utf-8")
 
 
 def _stamp() -> str:

@@ -9,7 +9,8 @@ import tempfile
 from pathlib import Path
 
 from pyiree.runtime.native.build import build_module
-from pyiree.runtime.native.object_code import PREBUILT, bitcode_key, cache_key, target_machine, write
+from pyiree.runtime.native.object_code import PREBUILT, bitcode_key, cache_key, write
+from pyiree.runtime.native.shared_object import make_shared_object
 
 
 def prebuild() -> None:
@@ -19,7 +20,7 @@ def prebuild() -> None:
     shutil.rmtree(PREBUILT, ignore_errors=True)
     PREBUILT.mkdir()
     write(PREBUILT / f"runtime-{bitcode_key()}.bc", module.as_bitcode())
-    write(PREBUILT / f"runtime-{cache_key()}.o", target_machine().emit_object(module))
+    write(PREBUILT / f"runtime-{cache_key()}.so", make_shared_object(module))
 
 
 if __name__ == "__main__":

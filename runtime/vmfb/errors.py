@@ -1,4 +1,4 @@
-"""The base of the errors that pyiree raises itself, and the error that a bad module file gives."""
+"""The base of the errors that pyiree raises itself, and the errors that bad module and object files give."""
 
 
 class PyireeError(Exception):
@@ -7,3 +7,7 @@ class PyireeError(Exception):
 
 class ModuleError(PyireeError, ValueError):
     """A `.vmfb` file is damaged, or asks for something that this runtime does not have."""
+
+
+class LinkError(PyireeError):
+    """Objects cannot be linked into one that needs nothing else."""

@@ -23,9 +23,7 @@ from pyiree.runtime.vmfb.abi import (
     LOCAL_MEMORY_PAGE,
     StructLayout,
 )
-from pyiree.runtime.vmfb.lazy_dataclass import dataclass
-
-from ..elf.object_file import (
+from pyiree.runtime.vmfb.elf.object_file import (
     EM_AARCH64,
     EM_X86_64,
     SHF_ALLOC,
@@ -38,7 +36,9 @@ from ..elf.object_file import (
     Section,
     Symbol,
 )
-from ..elf.relocations import ABSOLUTE
+from pyiree.runtime.vmfb.elf.relocations import ABSOLUTE
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
+
 from ..target import AARCH64, Target
 from .emit import Module
 from .kernel import MAX_BINDINGS, MAX_CONSTANTS

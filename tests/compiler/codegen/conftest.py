@@ -46,9 +46,9 @@ def load_shared_object(tmp_path_factory):
 @pytest.fixture(scope="session")
 def run_ir(load_shared_object):
     """A function that compiles IR texts, links them with the soft library and loads the result."""
-    from pyiree.compiler.codegen.elf.link import link
     from pyiree.compiler.codegen.llvm import library
     from pyiree.compiler.codegen.llvm.objects import compile_objects
+    from pyiree.runtime.vmfb.elf.link import link
 
     def build(texts, exports, target):
         objects = compile_objects(texts, target)

@@ -36,7 +36,7 @@ def test_damaged_object_is_not_loaded(tmp_path):
     assert object_code.read(path) == b"code"
     path.write_bytes(path.read_bytes()[:-1] + b"!")
     assert object_code.read(path) is None
-    assert object_code.read(tmp_path / "missing.o") is None
+    assert object_code.read(tmp_path / "missing.so") is None
 
 
 def test_unknown_mode(monkeypatch):
@@ -72,16 +72,16 @@ def test_counts_are_atomic():
 
 def test_an_installation_brings_code_along(tmp_path, monkeypatch):
     """For this processor as it is; for another one as bitcode, from which the same exports are made."""
-    if not (object_code.PREBUILT / f"runtime-{object_code.cache_key()}.o").exists():
+    if not (object_code.PREBUILT / f"runtime-{object_code.cache_key()}.so").exists():
         pytest.skip("installed without numba, or the runtime's sources changed since")
     monkeypatch.setenv("PYIREE_RUNTIME_CACHE_DIR", str(tmp_path))
     object_code.object_code()
-    assert not list((tmp_path / "native").glob("*.o")), "nothing had to be made"
+    assert not list((tmp_path / "native").glob("*.so")), "nothing had to be made"
     monkeypatch.setattr(object_code, "cache_key", lambda: "of-another-processor")
     for note in (tmp_path / "native").glob("key-*"):
         note.unlink()
     made = object_code.object_code()
-    assert (tmp_path / "native" / "runtime-of-another-processor.o").exists()
+    assert (tmp_path / "native" / "runtime-of-another-processor.so").exists()
     assert made == object_code.object_code()
     native = image_module.Image(made)
     ref = native.buffer_allocate(8, 16)
@@ -110,7 +110,7 @@ def test_processes_that_start_at_once_build_once(tmp_path):
     outputs = [child.communicate(timeout=300) for child in children]
     assert [out for out, _ in outputs] == ["works\n"] * 3
     assert sum("building the native runtime" in err for _, err in outputs) == 1
-    assert len(list((tmp_path / "native").glob("runtime-*.o"))) == 1
+    assert len(list((tmp_path / "native").glob("runtime-*.so"))) == 1
 
 
 @pytest.mark.slow

@@ -6,12 +6,12 @@ import subprocess
 
 import pytest
 from pyiree.compiler.codegen import target as targets
-from pyiree.compiler.codegen.elf import relocations
-from pyiree.compiler.codegen.elf.link import link
 from pyiree.compiler.codegen.llvm.emit import Module
 from pyiree.compiler.codegen.llvm.objects import compile_object, compile_objects
 from pyiree.compiler.codegen.llvm.values import F32, I8, I32, I64, PTR, Value
-from pyiree.compiler.errors import CompileError
+from pyiree.runtime.vmfb.elf import relocations
+from pyiree.runtime.vmfb.elf.link import link
+from pyiree.runtime.vmfb.errors import LinkError
 
 # A call and constants across objects, a pointer table, a global through the GOT, a variable, zero memory.
 MAIN = """
@@ -95,7 +95,7 @@ def _define(target, name, body_of=None, linkage="hidden"):
 def test_undefined_symbol_is_named():
     target = targets.named("x86-64")
     caller = _define(target, "caller", "missing_one")
-    with pytest.raises(CompileError, match="undefined symbol missing_one, used by the caller"):
+    with pytest.raises(LinkError, match="undefined symbol missing_one, used by the caller"):
         link([caller], ["caller"], labels=["the caller"])
 
 
@@ -115,21 +115,21 @@ def test_resolve_adds_what_is_missing_and_what_that_needs():
 def test_missing_export_and_duplicates_are_errors():
     target = targets.named("x86-64")
     one = _define(target, "one")
-    with pytest.raises(CompileError, match="exported symbol two"):
+    with pytest.raises(LinkError, match="exported symbol two"):
         link([one], ["two"])
-    with pytest.raises(CompileError, match="one is defined by first and by second"):
+    with pytest.raises(LinkError, match="one is defined by first and by second"):
         link([one, one], ["one"], labels=["first", "second"])
 
 
 def test_objects_of_two_machines_do_not_mix():
-    with pytest.raises(CompileError, match="another machine"):
+    with pytest.raises(LinkError, match="another machine"):
         link([_define(targets.named("x86-64"), "a"), _define(targets.named("generic"), "b")], ["a"])
 
 
 def test_thread_local_data_is_refused():
     text = "@t = thread_local global i32 1\ndefine ptr @f() { ret ptr @t }"
     target = targets.named("x86-64")
-    with pytest.raises(CompileError, match="thread-local"):
+    with pytest.raises(LinkError, match="thread-local"):
         link([compile_object(f'target triple = "{target.triple}"\n{text}', target)], ["f"])
 
 
@@ -139,7 +139,7 @@ def test_constructors_are_refused():
         "@llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } "
         "{ i32 1, ptr @f, ptr null }]\ndefine void @f() { ret void }"
     )
-    with pytest.raises(CompileError, match="constructors"):
+    with pytest.raises(LinkError, match="constructors"):
         link([compile_object(f'target triple = "{target.triple}"\n{text}', target)], ["f"])
 
 
@@ -147,12 +147,12 @@ def test_unknown_relocation_is_named(monkeypatch):
     """A type that the table lacks is an error with its number, never skipped."""
     target = targets.named("x86-64")
     monkeypatch.delitem(relocations.KINDS[62], 4)
-    with pytest.raises(CompileError, match=r"relocation type 4 \(R_X86_64\) is not supported"):
+    with pytest.raises(LinkError, match=r"relocation type 4 \(R_X86_64\) is not supported"):
         link([_define(target, "a", "b"), _define(target, "b")], ["a"])
 
 
 def test_garbage_is_refused():
-    with pytest.raises(CompileError, match="not a little-endian ELF64 object"):
+    with pytest.raises(LinkError, match="not a little-endian ELF64 object"):
         link([b"garbage"], ["a"])
 
 

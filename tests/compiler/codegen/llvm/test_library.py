@@ -9,11 +9,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 from pyiree.compiler.codegen import target as targets
-from pyiree.compiler.codegen.elf.object_file import read_object
 from pyiree.compiler.codegen.llvm import library
 from pyiree.compiler.codegen.llvm.emit import Module
 from pyiree.compiler.codegen.llvm.objects import compile_objects
 from pyiree.compiler.codegen.llvm.values import BF16, F16, F32, F64, I32, PTR, element_bytes
+from pyiree.runtime.vmfb.elf.object_file import read_object
 
 I128 = "i128"
 

@@ -2,11 +2,11 @@
 
 import pytest
 from pyiree.compiler.codegen import target as targets
-from pyiree.compiler.codegen.elf.link import link
 from pyiree.compiler.codegen.llvm import library
 from pyiree.compiler.codegen.llvm.emit import Module
 from pyiree.compiler.codegen.llvm.objects import compile_objects
 from pyiree.compiler.codegen.math import FLOAT_OPS, INTEGER_OPS, emit_math
+from pyiree.runtime.vmfb.elf.link import link
 
 
 def _symbols_asked_for(texts, target):

@@ -11,9 +11,8 @@ import struct
 from collections.abc import Callable
 from typing import NamedTuple
 
-from pyiree.compiler.errors import CompileError
-
-from .object_file import EM_AARCH64, EM_X86_64
+from pyiree.runtime.vmfb.elf.object_file import EM_AARCH64, EM_X86_64
+from pyiree.runtime.vmfb.errors import LinkError
 
 
 class Kind(NamedTuple):
@@ -128,5 +127,5 @@ def kind_of(machine: int, number: int, where: str) -> Kind:
     kind = KINDS[machine].get(number)
     if kind is None:
         name = "R_X86_64" if machine == EM_X86_64 else "R_AARCH64"
-        raise CompileError(f"{where}: relocation type {number} ({name}) is not supported by the linker")
+        raise LinkError(f"{where}: relocation type {number} ({name}) is not supported by the linker")
     return kind

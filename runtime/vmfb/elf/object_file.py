@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from pyiree.compiler.errors import CompileError
+from pyiree.runtime.vmfb.errors import LinkError
 
 EM_X86_64 = 62
 EM_AARCH64 = 183
@@ -74,10 +74,10 @@ class ObjectFile(NamedTuple):
 def read_object(data: bytes, label: str, renamed: Mapping[str, str] = _NOTHING) -> ObjectFile:
     """`label` names the object in error messages; `renamed` gives global symbols other names."""
     if len(data) < HEADER.size or data[:6] != b"\x7fELF\x02\x01":
-        raise CompileError(f"{label} is not a little-endian ELF64 object")
+        raise LinkError(f"{label} is not a little-endian ELF64 object")
     (_, kind, machine, _, _, _, table, _, _, _, _, entry, count, names_at) = HEADER.unpack_from(data)
     if kind != ET_REL or machine not in (EM_X86_64, EM_AARCH64) or entry != SECTION.size:
-        raise CompileError(f"{label} is not a relocatable object for x86-64 or AArch64")
+        raise LinkError(f"{label} is not a relocatable object for x86-64 or AArch64")
     headers = [SECTION.unpack_from(data, table + k * SECTION.size) for k in range(count)]
     strings = _content(data, headers[names_at])
 
@@ -90,10 +90,10 @@ def read_object(data: bytes, label: str, renamed: Mapping[str, str] = _NOTHING) 
         if not flags & SHF_ALLOC or kind == SHT_X86_64_UNWIND or name == ".eh_frame":
             continue
         if flags & SHF_TLS:
-            raise CompileError(f"{label} has thread-local data ({name}), which the executable loader does not take")
+            raise LinkError(f"{label} has thread-local data ({name}), which the executable loader does not take")
         constructors = kind in (SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY)
         if constructors or name.startswith((".ctors", ".dtors")):
-            raise CompileError(f"{label} has constructors ({name}); kernels may not have any")
+            raise LinkError(f"{label} has constructors ({name}); kernels may not have any")
         if kind not in (SHT_PROGBITS, SHT_NOBITS):
             continue  # notes and address-significance tables carry no code or data
         content = b"" if kind == SHT_NOBITS else _content(data, header)
@@ -101,7 +101,7 @@ def read_object(data: bytes, label: str, renamed: Mapping[str, str] = _NOTHING) 
 
     for header in headers:
         if header[1] == SHT_REL and header[7] in sections:
-            raise CompileError(f"{label} has relocations without addends, which are not used on this machine")
+            raise LinkError(f"{label} has relocations without addends, which are not used on this machine")
         if header[1] == SHT_RELA and header[7] in sections:
             target = sections[header[7]].relocations
             for offset, info, addend in RELA.iter_unpack(_content(data, header)):
@@ -114,7 +114,7 @@ def _read_symbols(table: bytes, strings: bytes, label: str, renamed: Mapping[str
     for name_at, info, _, section, value, _ in SYMBOL.iter_unpack(table):
         name, kind = _string(strings, name_at), info & 15
         if kind in (STT_TLS, STT_GNU_IFUNC) or section == SHN_COMMON:
-            raise CompileError(f"{label}: symbol {name} is thread-local, indirect or common, which is not supported")
+            raise LinkError(f"{label}: symbol {name} is thread-local, indirect or common, which is not supported")
         binding = info >> 4
         symbols.append(Symbol(name if binding == STB_LOCAL else renamed.get(name, name), binding, section, value))
     return symbols

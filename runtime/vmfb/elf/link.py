@@ -21,10 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import NamedTuple
 
-from pyiree.compiler.errors import CompileError
-from pyiree.runtime.vmfb.lazy_dataclass import dataclass
-
-from .object_file import (
+from pyiree.runtime.vmfb.elf.object_file import (
     EM_AARCH64,
     HEADER,
     RELA,
@@ -42,7 +39,9 @@ from .object_file import (
     Section,
     read_object,
 )
-from .relocations import RELATIVE, OutOfRange, kind_of
+from pyiree.runtime.vmfb.elf.relocations import RELATIVE, OutOfRange, kind_of
+from pyiree.runtime.vmfb.errors import LinkError
+from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 _ET_DYN = 3
 _PT_LOAD, _PT_DYNAMIC, _PT_GNU_STACK, _PT_GNU_RELRO = 1, 2, 0x6474E551, 0x6474E552
@@ -115,7 +114,7 @@ class _Link:
 
     def __init__(self, files: list[ObjectFile]):
         if not files:
-            raise CompileError("nothing to link")
+            raise LinkError("nothing to link")
         self.files = files
         self.machine = files[0].machine
         self.page = 0x10000 if self.machine == EM_AARCH64 else 0x1000
@@ -130,7 +129,7 @@ class _Link:
         self._collect_symbols(resolve)
         for name in exports:
             if name not in self.globals:
-                raise CompileError(f"no object defines the exported symbol {name}")
+                raise LinkError(f"no object defines the exported symbol {name}")
         input_sections = self._place_input()
         self._scan_relocations()
         tables = self._make_tables(sorted(exports))
@@ -155,23 +154,23 @@ class _Link:
                 data = resolve(name) if resolve is not None else None
                 if data is None:
                     users = ", ".join(sorted(missing[name]))
-                    raise CompileError(f"undefined symbol {name}, used by {users}; executables import nothing")
+                    raise LinkError(f"undefined symbol {name}, used by {users}; executables import nothing")
                 file = read_object(data, f"library object of {name}")
                 self.files.append(file)
                 self._define(file)
                 if name not in self.globals:
-                    raise CompileError(f"the library object of {name} does not define it")
+                    raise LinkError(f"the library object of {name} does not define it")
 
     def _define(self, file: ObjectFile) -> None:
         if file.machine != self.machine:
-            raise CompileError(f"{file.label} is for another machine than {self.files[0].label}")
+            raise LinkError(f"{file.label} is for another machine than {self.files[0].label}")
         for symbol in file.symbols:
             if symbol.binding == STB_LOCAL or symbol.section == SHN_UNDEF:
                 continue
             weak = symbol.binding == STB_WEAK
             known = self.globals.get(symbol.name)
             if known is not None and not weak and not known[3]:
-                raise CompileError(f"symbol {symbol.name} is defined by {known[0].label} and by {file.label}")
+                raise LinkError(f"symbol {symbol.name} is defined by {known[0].label} and by {file.label}")
             if known is None or (known[3] and not weak):
                 self.globals[symbol.name] = (file, symbol.section, symbol.value, weak)
 
@@ -193,7 +192,7 @@ class _Link:
         if symbol.binding != STB_LOCAL and symbol.name in self.globals:
             file, section, value, _ = self.globals[symbol.name]
         if section == SHN_ABS or (id(file), section) not in self.parts:
-            raise CompileError(f"{where} refers to {symbol.name or 'a symbol'}, which is not in a loaded section")
+            raise LinkError(f"{where} refers to {symbol.name or 'a symbol'}, which is not in a loaded section")
         return self.parts[id(file), section], value
 
     # -- layout
@@ -234,7 +233,7 @@ class _Link:
         for where, part, relocation, kind, (target, value) in self._relocations():
             if kind.absolute:
                 if not part.source[1].flags & SHF_WRITE:
-                    raise CompileError(f"{where}: {kind.name} in a read-only section; compile with reloc=pic")
+                    raise LinkError(f"{where}: {kind.name} in a read-only section; compile with reloc=pic")
                 self.relative.append((part, relocation.offset, target, value + relocation.addend))
             elif kind.via_got and (id(target), value) not in self.got:
                 slot = 8 * len(self.got)
@@ -291,7 +290,7 @@ class _Link:
             for section in segment.sections:
                 section.align = max(part.align for part in section.parts)
                 if section.align > self.page:
-                    raise CompileError(f"{section.name} asks for an alignment of {section.align} bytes")
+                    raise LinkError(f"{section.name} asks for an alignment of {section.align} bytes")
                 section.offset = offset = _align(offset, section.align)
                 section.address = offset + number * self.page
                 for part in section.parts:
@@ -317,7 +316,7 @@ class _Link:
                 kind.apply(part.data, relocation.offset, goal, part.address + relocation.offset)
             except OutOfRange:
                 at = f"{where}+{relocation.offset:#x}"
-                raise CompileError(f"{at}: {kind.name} does not reach its target") from None
+                raise LinkError(f"{at}: {kind.name} does not reach its target") from None
 
     def _fill_tables(self, tables: dict[str, _Part], exports: list[str], sections: list[_OutputSection]) -> None:
         tables[".dynstr"].data[:] = _name_table(exports)

@@ -1,1 +1,0 @@
-"""ELF: links kernel objects into the shared object that a `.vmfb` holds."""
