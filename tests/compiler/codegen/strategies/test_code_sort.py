@@ -179,14 +179,28 @@ def test_any_dim(texts, run_dispatch, runnable_target, shape, dim):
     np.testing.assert_array_equal(result, np.sort(x, dim))
 
 
-@settings(max_examples=15, deadline=None)
-@given(
+ANY = given(
     length=st.integers(2, 5000),
     element=st.sampled_from(["i8", "i16", "i32", "i64"]),
     kind=st.sampled_from(["random", "few", "sorted", "reversed", "equal", "halves"]),
     seed=st.integers(0, 1 << 30),
 )
+
+
+@settings(max_examples=8, deadline=None)
+@ANY
 def test_lengths_and_orders(texts, run_dispatch, length, element, kind, seed):
+    _check_order(texts, run_dispatch, length, element, kind, seed)
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None)
+@ANY
+def test_many_lengths_and_orders(texts, run_dispatch, length, element, kind, seed):
+    _check_order(texts, run_dispatch, length, element, kind, seed)
+
+
+def _check_order(texts, run_dispatch, length, element, kind, seed):
     dtype = texts.numpy[element]
     info = np.iinfo(dtype)
     x = np.random.default_rng(seed).integers(info.min, info.max, length, dtype, endpoint=True)
