@@ -18,6 +18,7 @@ from pyiree.jax_internals import (
     PRNGKeyArray,
     float0,
     key_data,
+    key_kind,
     key_type,
     put_on_device,
     shaped_array,
@@ -36,8 +37,11 @@ def call_key(leaves: list[Any], tree: Any, context: Any, statics: Any = ()) -> t
         if kind is _ndarray:
             add(leaf.shape)
             add(leaf.dtype)
-        elif kind is ArrayImpl or kind is PRNGKeyArray:
+        elif kind is ArrayImpl:
             add(leaf.aval)
+        elif kind is PRNGKeyArray:  # its own type is made each time that one asks for it
+            add(key_kind(leaf))
+            add(key_data(leaf).aval)
         elif kind in _SCALARS:
             add(kind)
         elif kind is Array:

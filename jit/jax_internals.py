@@ -45,6 +45,7 @@ __all__ = [
     "float0",
     "jit_arguments",
     "key_data",
+    "key_kind",
     "key_type",
     "lift_constants",
     "lower_for_cpu",
@@ -296,6 +297,11 @@ def _cpu_placement() -> tuple[Any, list[Any]]:
 def key_data(keys: PRNGKeyArray) -> ArrayImpl:
     """The integers behind an array of PRNG keys."""
     return keys._base_array
+
+
+def key_kind(keys: PRNGKeyArray) -> Any:
+    """By which algorithm an array of PRNG keys is used."""
+    return keys._impl
 
 
 def key_type(dtype: Any) -> tuple[tuple[int, ...], np.dtype]:

@@ -133,3 +133,5 @@ def test_keys(internals):
     assert isinstance(key, internals.PRNGKeyArray) and isinstance(key.dtype, internals.ExtendedDType), ADVICE
     assert internals.key_type(key.dtype) == (data.shape, data.dtype), ADVICE
     assert (internals.wrap_key(data, key.dtype) == key).all(), ADVICE
+    assert internals.key_kind(key) == internals.key_kind(jax.random.key(4)), ADVICE
+    assert internals.key_kind(key) != internals.key_kind(jax.random.key(3, impl="rbg")), ADVICE
