@@ -58,7 +58,9 @@ class DeviceArray:
     @classmethod
     def from_numpy(cls, array: Any) -> "DeviceArray":
         """A copy of an array in the device's memory."""
-        return cls(view_of_copy(array))
+        self = cls(view_of_copy(array))
+        self.host()  # native calls take arrays whose content can be seen
+        return self
 
     @property
     def shape(self) -> tuple[int, ...]:
