@@ -48,6 +48,7 @@ _LONG_SORT_BITS = 8 << 16
 def form_dispatch_regions(func: Operation, context: PassContext) -> None:
     """Groups the tensor ops of every block of a function."""
     for block in _host_blocks(func):
+        _drop_unneeded(block)  # or a group would store what such an op reads
         _BlockGrouping(block).run()
 
 
@@ -91,7 +92,7 @@ class _BlockGrouping:
         self._merge_rows()
         for group in self.groups:
             self._make_region(group)
-        self._drop_grouped()
+        _drop_unneeded(self.block)  # the ops that now stand in regions
         sort_block(self.block)
 
     # Grouping.
@@ -315,11 +316,12 @@ class _BlockGrouping:
             self._copy_inputs(operand, builder, mapping)
         builder.insert(op.clone(mapping))
 
-    def _drop_grouped(self) -> None:
-        """Drops what now stands in regions, and what nothing needs any more."""
-        for op in list(self.block.reversed_ops):
-            if is_pure(op) and op.results and not any(r.has_uses for r in op.results):
-                op.erase()
+
+def _drop_unneeded(block: Block) -> None:
+    """Drops the ops whose results nothing needs."""
+    for op in list(block.reversed_ops):
+        if is_pure(op) and op.results and not any(r.has_uses for r in op.results):
+            op.erase()
 
 
 def _work_memory(op: Operation) -> list[TensorType]:

@@ -70,6 +70,23 @@ def test_a_value_that_is_needed_outside_is_a_second_result(run_passes):
     assert _regions(text) == [(["math.exp", "math.tanh"], 2)]
 
 
+def test_a_value_for_an_op_that_nothing_needs_is_no_result(run_passes):
+    unneeded = _map("%u", "%x", "sin") + _map("%v", "%u", "cos")
+    text = run_passes(_function(_map("%x", "%a", "exp") + unneeded + _map("%y", "%x", "tanh")), PASS)
+    assert _regions(text) == [(["math.exp", "math.tanh"], 1)]
+
+
+def test_a_scatter_stores_only_its_result(traced, flow_text):
+    """The counts of what is unique need nothing of the values that the places are made of."""
+
+    def places(x):
+        return jnp.unique(x, size=3, return_index=True, return_inverse=True, return_counts=True)
+
+    text = flow_text(traced(places, np.zeros(1, np.int32)))
+    scatters = [part for part in text.split("func.func") if "iree_linalg_ext.scatter" in part]
+    assert [part.count("dispatch.tensor.store") for part in scatters] == [1]
+
+
 def test_rows_stay_together(run_passes):
     """exp, its sum, and the quotient: a softmax."""
     body = (
