@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 from pyiree.errors import SignatureError
-from pyiree.jax_internals import ArrayImpl, PRNGKeyArray, device_layout, key_data
+from pyiree.jax_internals import ArrayImpl, PRNGKeyArray, Ref, device_layout, key_data, ref_value
 from pyiree.runtime.hal.device_array import DeviceArray as Array
 from pyiree.signature import leaf_type, refuse
 
@@ -32,6 +32,9 @@ def numpy_reader(example: Any, dtype: np.dtype) -> Callable[[Any], np.ndarray]:
     if kind is PRNGKeyArray:
         read = _jax_reader(key_data(example), dtype)
         return lambda keys: read(key_data(keys))
+    if kind is Ref:
+        read_value = numpy_reader(ref_value(example), dtype)
+        return lambda ref: read_value(ref_value(ref))
     if kind is np.ndarray and example.dtype == dtype:
         return lambda array: array if array.flags.carray else _require(array, None, ("C", "A"))
     return lambda leaf: _require(np.asarray(leaf, dtype, "C"), None, "A")

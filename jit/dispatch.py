@@ -16,6 +16,7 @@ from pyiree.jax_internals import (
     JAX_KINDS,
     ArrayImpl,
     PRNGKeyArray,
+    Ref,
     float0,
     key_data,
     key_kind,
@@ -24,6 +25,7 @@ from pyiree.jax_internals import (
     shaped_array,
     wrap_key,
 )
+from pyiree.mutable_arrays import MutableArrays
 
 _ndarray = np.ndarray
 
@@ -37,7 +39,7 @@ def call_key(leaves: list[Any], tree: Any, context: Any, statics: Any = ()) -> t
         if kind is _ndarray:
             add(leaf.shape)
             add(leaf.dtype)
-        elif kind is ArrayImpl:
+        elif kind is ArrayImpl or kind is Ref:
             add(leaf.aval)
         elif kind is PRNGKeyArray:  # its own type is made each time that one asks for it
             add(key_kind(leaf))
@@ -94,6 +96,7 @@ class Call:
     __slots__ = (
         "_inputs",
         "_is_direct",
+        "_mutable",
         "_run",
         "_unflatten",
         "_wrap",
@@ -118,6 +121,8 @@ class Call:
         constants: list[Any],
         program: Any,
         out_tree: Any,
+        closed_refs: Sequence[Ref],
+        written: Sequence[int | None],
     ):
         kinds = {type(leaf) for leaf in leaves}
         on_device = Array in kinds and not kinds & JAX_KINDS
@@ -133,6 +138,13 @@ class Call:
             self._wrap = _device_wrappers(out_avals)
         else:
             self._wrap = _host_wrappers(out_avals, as_jax=bool(kinds & JAX_KINDS))
+        self._mutable: MutableArrays | None = None
+        if any(number is not None for number in written):
+            dtypes = [numpy_type(aval)[1] for aval in in_avals]
+            self._mutable = MutableArrays(leaves, kept, closed_refs, dtypes, written)
+            as_own = self._wrap or [None] * len(written)
+            as_jax = [_host_wrapper(aval, as_jax=True) for aval in out_avals]
+            self._wrap = [own if number is None else jax for own, jax, number in zip(as_own, as_jax, written)]
         # The program itself looks at layouts, so that NumPy arrays of its own dtypes go to it as they are.
         self._is_direct = (
             self._wrap is None
@@ -147,12 +159,21 @@ class Call:
         arrays = [read(leaves[n]) for n, read in self._inputs]
         if self.constants:
             arrays = self.constants + arrays
+        if self._mutable is not None:
+            arrays = arrays + self._mutable.closed_values(leaves)
         results = self._run(arrays)
         for n in self.donated:
             leaves[n].delete()
         if self._wrap is not None:
             results = [value if wrap is None else wrap(value) for value, wrap in zip(results, self._wrap)]
+        if self._mutable is not None:
+            results = self._mutable.write(leaves, results)
         return self._unflatten(results)
+
+    @property
+    def writes_arguments(self) -> bool:
+        """Whether there are mutable arrays among the arguments or closed over."""
+        return self._mutable is not None
 
 
 def _host_wrappers(out_avals: Sequence[Any], as_jax: bool) -> list[Callable[[Any], Any] | None] | None:

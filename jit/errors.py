@@ -38,3 +38,7 @@ class ConfigError(PyireeError, ValueError):
 
 class CacheWarning(UserWarning):
     """The compilation cache met something odd and went on without it."""
+
+
+class MutableArrayError(SignatureError, ValueError):
+    """One mutable array is reached in two ways by a call; `jax.jit` raises `ValueError` for it too."""

@@ -21,6 +21,7 @@ from jax._src import core as _core
 from jax._src import pjit as _pjit
 from jax._src import source_info_util as _source_info_util
 from jax._src.array import ArrayImpl
+from jax._src.core import Ref
 from jax._src.dtypes import ExtendedDType
 from jax._src.interpreters import mlir as _mlir
 from jax._src.lib import xla_client as _xla_client
@@ -29,16 +30,19 @@ from jax._src.literals import typed_scalar_types as _typed_scalar_types
 from jax._src.random.prng import PRNGKeyArray
 from jax._src.sharding_impls import UNSPECIFIED as _UNSPECIFIED
 from jax._src.stages import Traced as JaxTraced
+from jax._src.state.types import AbstractRef
 from jaxlib.mlir import passmanager as _passmanager
 from pyiree.errors import UnsupportedError
 
 __all__ = [
     "JAX_KINDS",
+    "AbstractRef",
     "ArrayImpl",
     "ExtendedDType",
     "JaxTraced",
     "Lowering",
     "PRNGKeyArray",
+    "Ref",
     "array_methods",
     "bytes_without_locations",
     "device_layout",
@@ -51,6 +55,9 @@ __all__ = [
     "lower_for_cpu",
     "module_text",
     "put_on_device",
+    "ref_type",
+    "ref_value",
+    "set_ref_value",
     "shaped_array",
     "top_trace",
     "trace_context",
@@ -68,7 +75,7 @@ shaped_array = _core.ShapedArray
 
 #: The classes of jax's own values: where an argument is one, results are jax's too. The typed ones are literals that
 #: jax's functions make of numbers.
-JAX_KINDS = frozenset({ArrayImpl, PRNGKeyArray, _TypedNdArray, *_typed_scalar_types})
+JAX_KINDS = frozenset({ArrayImpl, PRNGKeyArray, Ref, _TypedNdArray, *_typed_scalar_types})
 float0 = jax.dtypes.float0
 
 # True outside of every jax transformation: then arguments are values and a compiled program may run.
@@ -124,7 +131,11 @@ def jit_arguments(jitted: Any) -> JitArguments:
 
 
 class Lowering(NamedTuple):
-    """A lowered function: its module and how the caller's leaves map onto the arguments of `main`."""
+    """A lowered function: its module and how the caller's leaves map onto the arguments of `main`.
+
+    `closed_refs` are mutable arrays that the function closes over, the last arguments; `written` says of each result
+    which argument, a mutable array, has it as its new value, None for the function's own results.
+    """
 
     module: Any
     lowered: Any
@@ -134,6 +145,8 @@ class Lowering(NamedTuple):
     donated: tuple[bool, ...]
     callbacks: tuple[Any, ...]
     calls_host: bool
+    closed_refs: tuple[Ref, ...]
+    written: tuple[int | None, ...]
 
 
 def lower_for_cpu(traced: JaxTraced) -> Lowering:
@@ -144,6 +157,7 @@ def lower_for_cpu(traced: JaxTraced) -> Lowering:
     if arguments["num_devices"] > 1:
         raise UnsupportedError([("sharding over several devices", traced.fun_name)], "pyiree runs on one device")
     module = lowering.stablehlo()
+    mutable = arguments["mut"]
     [main] = [
         op for op in module.body.operations if getattr(op, "sym_name", None) is not None and op.sym_name.value == "main"
     ]
@@ -163,6 +177,8 @@ def lower_for_cpu(traced: JaxTraced) -> Lowering:
             or arguments["ordered_effects"]
             or arguments["unordered_effects"]
         ),
+        closed_refs=tuple(mutable.in_mut) if mutable else (),
+        written=tuple(mutable.out_mut) if mutable else (None,) * len(arguments["global_out_avals"]),
     )
 
 
@@ -307,6 +323,22 @@ def key_kind(keys: PRNGKeyArray) -> Any:
 def key_type(dtype: Any) -> tuple[tuple[int, ...], np.dtype]:
     """What one PRNG key of this dtype is made of: the shape and dtype of its integers."""
     return tuple(dtype._impl.key_shape), np.dtype("uint32")
+
+
+def ref_type(ref: Ref) -> AbstractRef:
+    """The type of a mutable array, a new object for each: jax takes two that are the same for one array."""
+    aval = ref.aval
+    return AbstractRef(aval.inner_aval, aval.memory_space, aval.kind)
+
+
+def ref_value(ref: Ref) -> Any:
+    """The `jax.Array` that a mutable array holds now."""
+    return ref._refs._buf
+
+
+def set_ref_value(ref: Ref, value: Any) -> None:
+    """Makes `value` what the mutable array holds."""
+    ref._refs._buf._replace_with(value)
 
 
 def wrap_key(data: ArrayImpl, dtype: Any) -> PRNGKeyArray:

@@ -1,7 +1,7 @@
 """What the native entry has to know to take a jitted function's calls over from Python.
 
 What enters: a call that Python has made, and its arguments.  What leaves: the record of its signature; or None for
-calls that stay in Python: custom pytree nodes, PRNG keys, arguments that have to be converted.
+calls that stay in Python: custom pytree nodes, PRNG keys, mutable arrays, arguments that have to be converted.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class _StaysInPython(Exception):
 
 def record_of(call: Call, arguments: Arguments, context: tuple[Any, ...]) -> Record | None:
     """The record of a call with these arguments; None if the native entry can't make such calls."""
-    if not call.program.is_native:
+    if not call.program.is_native or call.writes_arguments:
         return None
     leaves = arguments.leaves
     try:

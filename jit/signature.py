@@ -15,14 +15,14 @@ import jax
 import numpy as np
 from jax.tree_util import tree_flatten, tree_unflatten
 from pyiree.errors import MaskedArrayError, SignatureError, StaticArgumentError
-from pyiree.jax_internals import ExtendedDType, JitArguments, float0
+from pyiree.jax_internals import AbstractRef, ExtendedDType, JitArguments, Ref, float0, ref_type
 
 
 class Signature(NamedTuple):
     """One shape signature; `context` is jax's configuration as far as it changes a trace."""
 
     tree: Any
-    leaves: tuple[tuple[tuple[int, ...], Any, bool], ...]  # shape, dtype, weak type
+    leaves: tuple[tuple[tuple[int, ...], Any, str], ...]  # shape, dtype, "weak " or "mutable "
     statics: tuple[tuple[int | str, type, Any], ...]
     context: tuple[Any, ...]
 
@@ -115,9 +115,13 @@ def function_name(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", None) or type(function).__name__
 
 
-def leaf_type(leaf: Any) -> jax.ShapeDtypeStruct | None:
+def leaf_type(leaf: Any) -> Any:
     """The type that jax gives to an argument; None for what isn't an array of a dtype that jax knows."""
     kind = type(leaf)
+    if kind is Ref:
+        return ref_type(leaf)
+    if kind is AbstractRef:
+        return leaf
     if isinstance(leaf, np.ma.MaskedArray):
         return None
     if kind in _SCALAR_DTYPES:
@@ -165,8 +169,15 @@ _SCALAR_DTYPES = {
 
 def signature_of(arguments: Arguments, types: Sequence[Any], context: tuple[Any, ...]) -> Signature:
     """The identity of the program that these arguments need."""
-    leaves = tuple((t.shape, t.dtype, t.weak_type) for t in types)
+    leaves = tuple((t.shape, t.dtype, _sort_of(t)) for t in types)
     return Signature(arguments.tree, leaves, arguments.statics, context)
+
+
+def _sort_of(type: Any) -> str:
+    """What else a program depends on, as a word before the type."""
+    if isinstance(type, AbstractRef):
+        return "mutable "
+    return "weak " if type.weak_type else ""
 
 
 def explain_miss(new: Signature, known: Sequence[Signature], names: Sequence[str]) -> str:
@@ -197,6 +208,6 @@ def _differences(new: Signature, old: Signature, names: Sequence[str]) -> list[s
     return found or ["static arguments were left out"]
 
 
-def _in_words(leaf: tuple[tuple[int, ...], Any, bool]) -> str:
-    shape, dtype, weak = leaf
-    return f"{'weak ' if weak else ''}{dtype}[{','.join(map(str, shape))}]"
+def _in_words(leaf: tuple[tuple[int, ...], Any, str]) -> str:
+    shape, dtype, sort = leaf
+    return f"{sort}{dtype}[{','.join(map(str, shape))}]"

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import jax
 from pyiree.dispatch import Call, call_key, numpy_type
 from pyiree.errors import SignatureError
-from pyiree.jax_internals import JaxTraced, bytes_without_locations, module_text
+from pyiree.jax_internals import AbstractRef, JaxTraced, bytes_without_locations, module_text
 from pyiree.program import Built, Options, build
 from pyiree.signature import leaf_type, refuse
 from pyiree.special_values import refuse_special_values
@@ -211,6 +211,8 @@ class Compiled(Stage):
             function.constants,
             self._program,
             self.out_tree,
+            function.closed_refs,
+            function.written,
         )
 
     @cached_property
@@ -232,13 +234,12 @@ class Compiled(Stage):
                 raise SignatureError(
                     f"{name} is compiled and can't be transformed by jax any more; use the jitted function"
                 )
-            if kind is None or (kind.shape, kind.dtype) != (aval.shape, aval.dtype):
+            is_other = isinstance(kind, AbstractRef) != isinstance(aval, AbstractRef)
+            if kind is None or is_other or (kind.shape, kind.dtype) != (aval.shape, aval.dtype):
                 where = self._lowered._traced._leaf_names()[number]
                 refuse(leaf, where, name)
-                given = type(leaf).__name__ if kind is None else f"{kind.dtype}{list(kind.shape)}"
-                raise SignatureError(
-                    f"{name} was compiled for {aval.dtype}{list(aval.shape)} as {where}, not {given}"
-                )
+                given = type(leaf).__name__ if kind is None else _in_words(kind)
+                raise SignatureError(f"{name} was compiled for {_in_words(aval)} as {where}, not {given}")
 
     @property
     def from_cache(self) -> bool:
@@ -307,6 +308,10 @@ def _build(function: LoweredFunction, options: Options, prior: dict[str, float])
         cacheable=not function.calls_host,
         prior=prior,
     )
+
+
+def _in_words(aval: Any) -> str:
+    return f"{'mutable ' if isinstance(aval, AbstractRef) else ''}{aval.dtype}{list(aval.shape)}"
 
 
 def _bytes_of(aval: Any) -> int:

@@ -23,7 +23,8 @@ class LoweredFunction:
     """A module and its calling convention.
 
     `main` takes `constants`, then the leaves numbered `kept`; `donated` are leaves whose buffer is given up.
-    `callbacks` are the Python functions that it calls, by number; they live in this process alone.
+    `callbacks` are the Python functions that it calls, by number; they live in this process alone. Mutable arrays are
+    arguments like others, `closed_refs` the last ones; `written` has for each result the argument that it replaces.
     """
 
     name: str
@@ -35,6 +36,8 @@ class LoweredFunction:
     donated: tuple[int, ...]
     callbacks: tuple[Any, ...]
     calls_host: bool
+    closed_refs: tuple[Any, ...]
+    written: tuple[int | None, ...]
     jax_lowered: Any
 
 
@@ -56,6 +59,8 @@ def lower(traced: JaxTraced, constant_limit: int = CONSTANT_LIMIT) -> LoweredFun
         donated=tuple(n - count for n, donated in zip(lowering.kept, lowering.donated) if donated and n >= count),
         callbacks=lowering.callbacks,
         calls_host=lowering.calls_host,
+        closed_refs=lowering.closed_refs,
+        written=tuple(None if n is None else n - len(used) for n in lowering.written),
         jax_lowered=lowering.lowered,
     )
 
