@@ -17,6 +17,7 @@ import jax
 import numpy as np
 from pyiree import config
 from pyiree.array import Array, from_foreign
+from pyiree.compiler.interpreter import for_compilation
 from pyiree.dispatch import Call, call_key, plain_key
 from pyiree.errors import SignatureError
 from pyiree.example import example_arguments
@@ -95,7 +96,7 @@ class JitFunction(NativeCallable):
         if call is None:
             if jax.config.jax_disable_jit or any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
                 return self._inline(args, kwargs)
-            with self._lock:
+            with self._lock, for_compilation():
                 call = self._call_for(key, Arguments(leaves, tree, statics))
             if plain is not None:
                 self._plain_calls[plain] = call
