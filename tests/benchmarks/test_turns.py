@@ -1,9 +1,12 @@
-"""Calls take turns, and the benchmark of bandwidths, which lets a copy and a program do so, gives figures."""
+"""Calls and processes take turns, and the benchmarks of bandwidths and starts, which rest on that, give figures."""
 
 import itertools
+import json
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
@@ -27,3 +30,12 @@ def test_bandwidth(tmp_path):
     rows = [line.split("|")[1:-1] for line in printed.splitlines()[2:]]
     assert [row[0].strip() for row in rows] == ["saxpy", "softmax"]
     assert all(float(row[2]) > 0 and float(row[3]) > 0 for row in rows)
+
+
+@pytest.mark.slow
+def test_starts(tmp_path):
+    command = [sys.executable, str(FOLDER / "starts.py"), "--rounds", "1", "--json", "starts.json"]
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=280, capture_output=True)
+    found = json.loads((tmp_path / "starts.json").read_text())
+    # What imports jax is larger than what does not.
+    assert all(ways["pyiree, cache_key"]["MiB"] < ways["jax.jit"]["MiB"] for ways in found.values())
