@@ -205,10 +205,11 @@ class OperationReducer(Reducer):
 
 
 class ExtremumReducer(Reducer):
-    """maximumf or minimumf: a plain compare and select beside a sticky mask of lanes that met a NaN.
+    """maximumf or minimumf: a plain compare and select beside a sticky mask of lanes that met a NaN, and the signs.
 
     That is several times faster than an operation that orders NaN and zeros in every step. Two elements need one
-    test for NaN: a processor has few masks in flight.
+    test for NaN: a processor has few masks in flight. A maximum that is zero is the negative one if all elements have
+    the sign, a minimum if any has: so the bits of all of them are combined.
     """
 
     group = 2
@@ -221,6 +222,8 @@ class ExtremumReducer(Reducer):
         self.maximum = name == "arith.maximumf"
         self.identity = _identities(elem)[name]
         self.state_elem = "f64" if elem == "f64" else "f32"
+        self.bits_elem = "i64" if elem == "f64" else "i32"
+        self.combine = "arith.andi" if self.maximum else "arith.ori"
 
     def inputs(self) -> Sequence[Value]:
         return (self.value,)
@@ -230,6 +233,7 @@ class ExtremumReducer(Reducer):
         return [
             builder.const(self.identity, vector(self.state_elem, lanes)),
             builder.const(0, vector("i1", lanes)),
+            builder.const(-1 if self.maximum else 0, vector(self.bits_elem, lanes)),
         ]
 
     def _better(self, x: LoopValue, y: LoopValue) -> LoopValue:
@@ -254,24 +258,48 @@ class ExtremumReducer(Reducer):
         return value
 
     def _joined(self, state: State, best: LoopValue, x: LoopValue, y: LoopValue) -> State:
-        """The state with the better of x and y; a NaN in either is noted."""
-        nan = self.builder.op("arith.cmpf", (x, y), state[1].type, "uno")
-        return [self._better(best, state[0]), self.builder.op("arith.ori", (state[1], nan), nan.type)]
+        """The state with the better of x and y; a NaN in either is noted, and the signs of both."""
+        op = self.builder.op
+        nan = op("arith.cmpf", (x, y), state[1].type, "uno")
+        bits = self._bits(x)
+        if y is not x:
+            bits = op(self.combine, (bits, self._bits(y)), bits.type)
+        return [
+            self._better(best, state[0]),
+            op("arith.ori", (state[1], nan), nan.type),
+            op(self.combine, (state[2], bits), bits.type),
+        ]
+
+    def _bits(self, value: LoopValue) -> LoopValue:
+        return self.builder.op("arith.bitcast", (value,), vector(self.bits_elem, value.lanes))
 
     def join(self, x: State, y: State) -> State:
-        return [self._better(x[0], y[0]), self.builder.op("arith.ori", (x[1], y[1]), x[1].type)]
+        op = self.builder.op
+        return [
+            self._better(x[0], y[0]),
+            op("arith.ori", (x[1], y[1]), x[1].type),
+            op(self.combine, (x[2], y[2]), x[2].type),
+        ]
 
     def across_lanes(self, state: State) -> State:
         builder = self.builder
         kind = "maxnum" if self.maximum else "minnum"
-        return [builder.reduce(kind, state[0]), builder.reduce("arith.ori", state[1])]
+        return [
+            builder.reduce(kind, state[0]),
+            builder.reduce("arith.ori", state[1]),
+            builder.reduce(self.combine, state[2]),
+        ]
 
     def finish(self, state: State, initial: list[LoopValue]) -> list[LoopValue]:
         builder = self.builder
-        value, nan = state
         first = initial[0]
         if not (first.const is not None and first.const == self.identity):
-            value, nan = self.take(state, [first], None)
+            state = self.take(state, [first], None)
+        value, nan, bits = state
+        negative = builder.op("arith.cmpi", (bits, builder.const(0, bits.type)), nan.type, "slt")
+        zero = builder.const(0.0, value.type)
+        signed = builder.select(negative, builder.const(-0.0, value.type), zero)
+        value = builder.select(builder.op("arith.cmpf", (value, zero), nan.type, "oeq"), signed, value)
         value = builder.select(nan, builder.const(math.nan, value.type), value)
         if self.state_elem != self.elem:
             value = builder.op("arith.truncf", (value,), vector(self.elem, value.lanes))

@@ -47,6 +47,28 @@ def test_sum_and_maximum(texts, run_dispatch, shape, dims):
     np.testing.assert_array_equal(result, x.max(dims, initial=-np.inf))
 
 
+_ZEROS = [((9, 77), (1,)), ((77, 9), (0,)), ((3, 9000), (1,)), ((4, 5, 30), (0, 2)), ((5, 2), (1,))]
+
+
+@pytest.mark.parametrize("element", ["f32", "f64"])
+@pytest.mark.parametrize("others", [(), (-1.0, -2.0), (1.0, np.inf), (np.nan,)], ids=str)
+@pytest.mark.parametrize(("shape", "dims"), _ZEROS, ids=str)
+def test_zeros_are_ordered(texts, run_dispatch, shape, dims, others, element):
+    """As IEEE 754-2019's minimum and maximum do: -0.0 is less than 0.0."""
+    dtype = np.dtype({"f32": np.float32, "f64": np.float64}[element])
+    values = np.array([0.0, -0.0, *others], dtype)
+    x = np.random.default_rng(2).choice(values, shape, p=[0.04, 0.96] if not others else None)
+    signs = np.signbit(x)
+    infinity = {"f32": "0x7F800000", "f64": "0x7FF0000000000000"}[element]
+    for op, first, found, negative in (
+        ("arith.maximumf", infinity.replace("0x7", "0xF"), x.max(dims), signs.all(dims)),
+        ("arith.minimumf", infinity, x.min(dims), signs.any(dims)),
+    ):
+        (result,) = run_dispatch(reduction(texts, shape, dims, op, first, element), [x], [(found.shape, dtype)])
+        np.testing.assert_array_equal(result, found)
+        np.testing.assert_array_equal(np.signbit(result)[found == 0], negative[found == 0])
+
+
 @pytest.mark.parametrize(("shape", "dims"), [((9, 77), (1,)), ((77, 9), (0,)), ((40, 5), (1,))], ids=str)
 def test_levels(texts, run_dispatch, runnable_target, shape, dims):
     x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
