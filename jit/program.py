@@ -131,7 +131,7 @@ def _phase_seconds(timing: Any) -> dict[str, float]:
 
 
 class Program:
-    """A loaded `.vmfb`: its exported functions are attributes, such as `program.main(x, y)`.
+    """A loaded `.vmfb`: its functions are attributes, as in `program.main(x, y)`, which is `program(x, y)` too.
 
     They take NumPy arrays, `jax.Array`s or `pyiree.Array`s and give the same kind; one result comes as it is,
     several as a tuple.
@@ -157,6 +157,10 @@ class Program:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the `.vmfb`; `pyiree.load` and `iree-run-module` read it."""
         Path(path).write_bytes(self.vmfb)
+
+    def __call__(self, *args: Any) -> Any:
+        """Calls `main`."""
+        return self.main(*args)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__"):

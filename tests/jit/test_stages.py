@@ -200,6 +200,7 @@ class TestCompiled:
         y, total = program.main(X, ARGS[1]["w"])
         np.testing.assert_allclose(y, X @ X.T)
         assert total == 15 and "main" in program.exports
+        assert program(X, ARGS[1]["w"])[1] == 15
 
     def test_saved_programs_hold_their_constants(self, tmp_path):
         big = np.random.default_rng(0).normal(size=(64, 64)).astype(np.float32)
