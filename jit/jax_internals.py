@@ -6,6 +6,7 @@ A new jax that moves one of them fails in this file (and in tests/jit/test_jax_i
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import inspect
@@ -45,6 +46,7 @@ __all__ = [
     "Ref",
     "array_methods",
     "bytes_without_locations",
+    "called_back",
     "device_layout",
     "float0",
     "jit_arguments",
@@ -192,7 +194,9 @@ def called_back(function: Any) -> Any:
         if id(found) in seen or not inspect.isfunction(found):
             continue
         seen.add(id(found))
-        pending.extend(cell.cell_contents for cell in found.__closure__ or ())
+        for cell in found.__closure__ or ():
+            with contextlib.suppress(ValueError):  # a variable without a value yet
+                pending.append(cell.cell_contents)
     return None
 
 

@@ -214,9 +214,11 @@ class _Lowering:
                 return self.fn.gep(operands[first], operands[first + 1], lv.I8)
             if argument.kind == "local_memory":
                 return self.kernel.local_memory()
-            if argument.which != "x":
-                return lv.i64(0 if argument.kind == "workgroup_id" else 1)
-            return number if argument.kind == "workgroup_id" else lv.i64(count)
+            if argument.kind == "workgroup_id":
+                return number if argument.which == "x" else lv.i64(0)
+            if argument.kind == "workgroup_count":
+                return lv.i64(count if argument.which == "x" else 1)
+            raise unsupported(call, f"its kernel asks for a {argument.kind}, which calls between kernels do not give")
 
         call_body(self.fn, kernel.symbol, kernel.body_arguments, give)
 

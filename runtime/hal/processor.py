@@ -37,8 +37,14 @@ _LLVM_NAMES = {"pni": "sse3"}
 @functools.cache
 def host_features() -> frozenset[str]:
     """LLVM's names of those features of this processor that the ABI knows."""
+    if host_architecture() != "x86_64":
+        return frozenset()
     flags = re.search(r"^flags\s*:(.*)$", host_cpu(), re.MULTILINE)
-    names = {_LLVM_NAMES.get(flag, flag) for flag in flags[1].split()} if flags else set()
+    if flags is None:  # the kernel does not tell
+        import llvmlite.binding as llvm
+
+        return frozenset(name for name, present in llvm.get_host_cpu_features().items() if present)
+    names = {_LLVM_NAMES.get(flag, flag) for flag in flags[1].split()}
     bare = {re.sub(r"[_.-]", "", name) for name in names}
     return frozenset(name for name in X86_64_FEATURE_BITS if re.sub(r"[_.-]", "", name) in bare)
 
@@ -47,8 +53,7 @@ def host_features() -> frozenset[str]:
 def processor_data() -> tuple[int, ...]:
     """The environment's eight words: a bit for each feature; all zero where none are defined."""
     word = 0
-    if host_architecture() == "x86_64":
-        for name, bit in X86_64_FEATURE_BITS.items():
-            if name in host_features():
-                word |= 1 << bit
+    for name, bit in X86_64_FEATURE_BITS.items():
+        if name in host_features():
+            word |= 1 << bit
     return (word, 0, 0, 0, 0, 0, 0, 0)

@@ -22,7 +22,9 @@ class Image:
 
         # It stays mapped as long as the process lives: native threads may be in it.
         symbols = load_elf(shared_object).symbols
-        fill_imports(symbols)
+        unknown = fill_imports(symbols)
+        if unknown:
+            raise NativeBuildError(f"the native runtime calls {', '.join(unknown)}, which no library here has")
         self._addresses = {name: symbols.get(EXPORT_PREFIX + name) for name in EXPORTS}
         missing = [name for name, address in self._addresses.items() if not address]
         if missing:

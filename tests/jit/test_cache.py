@@ -303,7 +303,7 @@ class TestThroughJit:
             "import sys, numpy as np, pyiree\n"
             "f = pyiree.jit(lambda x: x * 7 + 1)\n"
             "assert f(np.ones(3, np.float32))[0] == 8\n"
-            "print([n for n in ('pyiree.compiler.pipeline', 'numba') if n in sys.modules])\n"
+            "print([n for n in ('pyiree.compiler.pipeline', 'numba', 'llvmlite.binding') if n in sys.modules])\n"
         )
         run = f"import runpy; runpy.run_path({str(script)!r})"
         assert "pipeline" in python_child(run).stdout

@@ -250,54 +250,43 @@ util.func public @f(%x: {R}, %n: index, %t0: {T}) -> {T} {{
     assert text.index("resource.alloca") < text.index("scf.while")
 
 
-def _counting(work):
-    """A loop that hands on no timepoint: a number, and perhaps resources that it only reads."""
+def _counting(in_condition, in_body):
+    """A loop that hands on a number and no timepoint, around one that works on what the outer one allocates."""
     return f"""
 util.func public @f(%x: {R}, %n: index, %k: index, %t0: {T}) -> index {{
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %r = scf.for %i = %c0 to %k step %c1 iter_args(%sum = %c0) -> (index) {{
     %tmp, %ta = stream.resource.alloca uninitialized : {R}{{%n}} => {T}
-    {work}
+    %b:2 = scf.while (%j = %i, %t = %ta) : (index, {T}) -> (index, {T}) {{
+      {in_condition}
+      %more = arith.cmpi slt, %j, %k : index
+      scf.condition(%more) %j, %t : index, {T}
+    }} do {{
+    ^bb0(%j: index, %t: {T}):
+      {copy("e", "%t", "%x", "%tmp")}
+      {in_body}
+      %next = arith.addi %j, %c1 : index
+      scf.yield %next, %e : index, {T}
+    }}
+    %s = arith.addi %sum, %b#0 : index
+    scf.yield %s : index
   }}
   util.return %r : index
 }}"""
 
 
+_WAIT = f"%w = stream.timepoint.await %t => %x : {R}{{%n}}"
+
+
 def test_what_the_next_condition_of_an_inner_loop_waits_for_needs_no_chain(run_passes, accepted):
-    work = f"""
-    %b:2 = scf.while (%j = %i, %t = %ta) : (index, {T}) -> (index, {T}) {{
-      %w = stream.timepoint.await %t => %x : {R}{{%n}}
-      %more = arith.cmpi slt, %j, %k : index
-      scf.condition(%more) %j, %t : index, {T}
-    }} do {{
-    ^bb0(%j: index, %t: {T}):
-      {copy("e", "%t", "%x", "%tmp")}
-      %next = arith.addi %j, %c1 : index
-      scf.yield %next, %e : index, {T}
-    }}
-    %s = arith.addi %sum, %b#0 : index
-    scf.yield %s : index"""
-    text = run_passes(_counting(work), HOIST)
+    text = run_passes(_counting(_WAIT, ""), HOIST)
     accepted(text)
     assert text.index("resource.alloca") < text.index("scf.for")
 
 
 def test_a_wait_for_the_iteration_before_is_not_enough(run_passes, accepted):
-    inner = f"""
-    %b:2 = scf.while (%j = %i, %t = %ta) : (index, {T}) -> (index, {T}) {{
-      %more = arith.cmpi slt, %j, %k : index
-      scf.condition(%more) %j, %t : index, {T}
-    }} do {{
-    ^bb0(%j: index, %t: {T}):
-      {copy("e", "%t", "%x", "%tmp")}
-      %w = stream.timepoint.await %t => %x : {R}{{%n}}
-      %next = arith.addi %j, %c1 : index
-      scf.yield %next, %e : index, {T}
-    }}
-    %s = arith.addi %sum, %b#0 : index
-    scf.yield %s : index"""
-    text = run_passes(_counting(inner), HOIST)
+    text = run_passes(_counting("", _WAIT), HOIST)
     accepted(text)
     assert text.index("resource.alloca") > text.index("scf.for")
 
