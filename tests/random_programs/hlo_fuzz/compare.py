@@ -66,6 +66,9 @@ def _floats(element, ours, oracle, moved, exact, spread, magnitude, flushes):
         allowed += 16 * float(info.tiny) * flushes
         gap = np.abs(ours.astype(np.float64) - oracle.astype(np.float64))
         near = (gap <= allowed) | ~np.isfinite(spread)
+        if np.isnan(np.array(np.inf).astype(ours.dtype)):
+            # What is too large for a type without infinity is NaN.
+            near |= np.isnan(ours) & (magnitude + allowed > float(info.max))
     near |= ours == oracle
     return np.where(nan, np.isnan(ours), open_ | near)
 
