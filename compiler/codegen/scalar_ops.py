@@ -90,7 +90,7 @@ def emit_scalar_op(
 def _on_bits(fn, target, name, operands, type, attrs, operand_types) -> lv.Value:
     """Floats that are integers here: moved as such, and computed with in f32."""
     if name == "arith.bitcast":
-        return fn.bitcast(operands[0], llvm_type(type)) if type.bits == 16 else operands[0]
+        return operands[0] if type.bits < 16 else fn.bitcast(operands[0], llvm_type(type))
     if name == "arith.select":
         return fn.select(*operands)
     wide = []

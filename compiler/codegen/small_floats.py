@@ -118,11 +118,10 @@ def truncate(fn: Function, x: lv.Value, elem: str) -> lv.Value:
 
 
 def _truncate_scale(fn: Function, x: lv.Value) -> lv.Value:
-    """The power of two next to a positive number, of two the larger one (of the two least always: so does ml_dtypes);
-    zero and negative numbers are NaN."""
+    """The power of two next to a positive number, of two the larger one; zero and negative numbers are NaN."""
     bits = fn.bitcast(x, lv.I32)
     rounded = fn.lshr(fn.add(bits, 0x00400000), 23)
-    least = fn.zext(fn.icmp("ugt", bits, 0x00400000), lv.I32)
+    least = fn.zext(fn.icmp("uge", bits, 0x00600000), lv.I32)  # the middle between 2**-127 and 2**-126
     code = fn.select(fn.icmp("ult", bits, 0x00800000), least, rounded)
     # Less one, zero is above infinity as an integer, as negative numbers are.
     code = fn.select(fn.icmp("uge", fn.sub(bits, 1), 0x7F7FFFFF), FORMATS[SCALE].nan, code)

@@ -306,6 +306,18 @@ def test_packed_factors_of_every_layout(texts, run_dispatch, letters, element, s
         assert np.max(np.abs(result - exact) / scale) < 20 * np.finfo(texts.numpy[accumulate]).eps
 
 
+@pytest.mark.parametrize("cpu", ["x86-64", "x86-64-v3", "cascadelake", "znver5"])
+@pytest.mark.parametrize("element", ["bf16", "i8"])
+@pytest.mark.parametrize("letters", ["mk,kn->mn", "km,kn->mn", "mk,nk->mn", "km,nk->mn"])
+def test_packed_pairs_are_legal_for_every_processor(texts, build_kernel, letters, element, cpu):
+    """Multiplied two at a time or one by one, as the processor has it; this machine's may not."""
+    text = product(
+        texts, letters, dict(zip("mkn", (173, 401, 131), strict=True)), element, {"bf16": "f32"}.get(element, "i32")
+    )
+    printed = build_kernel(text, cpu).kernel.text("kernel")
+    assert ("dot2" in printed) == (element == "i8" or cpu == "znver5")
+
+
 def test_sizes_follow_the_caches(texts, build_kernel):
     """A block of columns and the rows beside it take no more than the target's second-level cache has for a kernel;
     they are packed, and asked for early, where they lie a page apart and would meet in one set."""

@@ -348,6 +348,9 @@ def test_small_floats(texts, run_dispatch, runnable_target, element):
     narrow = unary(texts, x.shape, "f32", element, f"%r = arith.truncf %a0 : f32 to {element}")
     (result,) = run_dispatch(narrow, [x], [(x.shape, dtype)], runnable_target.cpu)
     expected = x.astype(dtype)
+    if element == "f8E8M0FNU":  # ml_dtypes before 0.7 takes what is above the least power of two for the next one
+        least = (x > 0) & (x < 2.0**-126)
+        expected[least] = np.where(x[least] < 1.5 * 2.0**-127, 0, 1).astype(np.uint8).view(dtype)
     same = (result.view(np.uint8) == expected.view(np.uint8)) | (
         np.isnan(result.astype(np.float32)) & np.isnan(expected.astype(np.float32))
     )
