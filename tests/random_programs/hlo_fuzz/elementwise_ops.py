@@ -1,7 +1,9 @@
 """Element-wise ops of random programs. Each function adds an op to a scope."""
 
+import dataclasses
+
 from . import element_types as et
-from .program import convert, relative
+from .program import Value, convert, relative, tensor
 
 NUMBERS = (*et.INTEGERS, *et.FLOATS, *et.SMALL_FLOATS, *et.COMPLEX)
 REAL = (*et.INTEGERS, *et.FLOATS, *et.SMALL_FLOATS)
@@ -40,7 +42,39 @@ def function(s):
     # The interpreter's complex functions lose all digits of small numbers in some, and overflow in others.
     among = INEXACT if name in ("exponential", "log", "sine", "cosine") else FLOATS
     x = s.any(among)
-    s.emit(name, [x], x.element, x.shape, error=relative(x.element, 4.0))
+    if name == "logistic":
+        _logistic(s, x)
+    else:
+        s.emit(name, [x], x.element, x.shape, error=relative(x.element, 4.0))
+
+
+def _logistic(s, x):
+    """The interpreter's exponential overflows where the result is only denormal: it gets exp(min(x, 0)) /
+    (1 + exp(-|x|)) in f64 instead."""
+    result = Value(s.fresh(), x.element, x.shape, False)
+    wide, name = tensor(x.shape, "f64"), result.name
+    lines = [
+        f"{name}w = stablehlo.convert {x.name} : ({x.type}) -> {wide}",
+        f"{name}a = stablehlo.abs {name}w : {wide}",
+        f"{name}n = stablehlo.negate {name}a : {wide}",
+        f"{name}o = stablehlo.constant dense<1.0> : {wide}",
+        f"{name}m = stablehlo.constant dense<0.0> : {wide}",
+        f"{name}l = stablehlo.minimum {name}w, {name}m : {wide}",
+        f"{name}t = stablehlo.exponential {name}l : {wide}",
+        f"{name}x = stablehlo.exponential {name}n : {wide}",
+        f"{name}b = stablehlo.add {name}o, {name}x : {wide}",
+        f"{name}q = stablehlo.divide {name}t, {name}b : {wide}",
+    ]
+    plain = [*lines, f"{name} = stablehlo.convert {name}q : ({wide}) -> {result.type}"]
+    raw = dataclasses.replace(result, name=name + "r")
+    moved = [
+        *lines,
+        f"{raw.name} = stablehlo.convert {name}q : ({wide}) -> {raw.type}",
+        *relative(x.element, 4.0)(raw, result),
+    ]
+    text = f'{name} = "stablehlo.logistic"({x.name}) : ({x.type}) -> {result.type}'
+    s.add(text, [x], [result], "\n  ".join(plain), "\n  ".join(moved))
+    s.values.append(result)
 
 
 def binary(s):
