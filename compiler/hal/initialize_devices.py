@@ -10,12 +10,11 @@ fit (with `ordinal = n` the one after n others that fit); if there is none, load
 
 from __future__ import annotations
 
-from pyiree.compiler.dialects.arith import AddIOp, AndIOp, CmpIOp, SelectOp
+from pyiree.compiler.dialects.arith import AddIOp, CmpIOp, OrIOp
 from pyiree.compiler.dialects.builtin import ModuleOp
 from pyiree.compiler.dialects.cf import BranchOp, CondBranchOp
 from pyiree.compiler.dialects.hal import DeviceTargetAttr, DeviceType
 from pyiree.compiler.dialects.util import (
-    CmpEQOp,
     GlobalOp,
     GlobalStoreOp,
     InitializerOp,
@@ -45,75 +44,57 @@ def initialize_devices(module: ModuleOp, context: PassContext) -> None:
 
 
 def _initializer(device: GlobalOp, target: DeviceTargetAttr) -> InitializerOp:
-    """A loop over the devices: `found` is the device taken, `matches` how many have fit so far."""
+    """A loop over the devices, with the number of those that have fit so far where not the first one is wanted."""
     location = device.location
-    entry, head, check, take, last, failed, done = (
-        Block(),
-        Block([index, index, DeviceType()]),
-        Block(),
-        Block(),
-        Block([i1]),
-        Block(),
-        Block(),
-    )
-    format_block = Block()
-    region = Region([entry, head, check, format_block, last, take, failed, done])
+    ordinal = _ordinal(target)
+    counted = [index] if ordinal else []
+    entry, head, check, formats = Block(), Block([index, *counted]), Block(), Block()
+    fitting, following, failed, done = Block(), Block(counted), Block(), Block([DeviceType()])
 
     b = Builder.at_end(entry, location)
-    zero = constant(b, 0)
-    null = b.insert(NullOp(result=DeviceType())).result
     count = b.insert(DevicesCountOp(result=index)).result
-    b.insert(BranchOp([zero, zero, null], dest=head))
+    zero = constant(b, 0)
+    b.insert(BranchOp([zero, *[zero for _ in counted]], dest=head))
 
     b = Builder.at_end(head, location)
-    position, matches, found = head.arguments
-    is_missing = b.insert(CmpEQOp(found, null, result=i1)).result
+    position, *matches = head.arguments
     is_left = b.insert(CmpIOp(position, count, predicate="slt")).result
-    b.insert(_branch(b.insert(AndIOp(is_missing, is_left)).result, check, take))
+    b.insert(CondBranchOp(is_left, [], [], true_dest=check, false_dest=failed))
 
     b = Builder.at_end(check, location)
     candidate = b.insert(DevicesGetOp(position, result=DeviceType())).result
     has_id = _query(b, candidate, "hal.device.id", f"{target.device_id}*")
-    never = constant(b, 0, i1)
-    b.insert(CondBranchOp(has_id, [], [never], true_dest=format_block, false_dest=last))
+    b.insert(CondBranchOp(has_id, [], matches, true_dest=formats, false_dest=following))
 
-    b = Builder.at_end(format_block, location)
-    fits = constant(b, 0, i1)
-    for executable_target in target.executable_targets:
-        answer = _query(b, candidate, "hal.executable.format", executable_target.binary_format)
-        fits = b.insert(SelectOp(answer, answer, fits)).result
-    if not len(target.executable_targets):
-        fits = constant(b, 1, i1)
-    b.insert(BranchOp([fits], dest=last))
+    b = Builder.at_end(formats, location)
+    answers = [_query(b, candidate, "hal.executable.format", t.binary_format) for t in target.executable_targets]
+    fits = answers[0] if answers else constant(b, 1, i1)
+    for answer in answers[1:]:
+        fits = b.insert(OrIOp(answer, fits)).result
+    taken, if_fits = ([], fitting) if ordinal else ([candidate], done)
+    b.insert(CondBranchOp(fits, taken, matches, true_dest=if_fits, false_dest=following))
 
-    b = Builder.at_end(last, location)
-    fit = last.arguments[0]
-    wanted = constant(b, _ordinal(target))
-    is_wanted = b.insert(CmpIOp(matches, wanted, predicate="eq")).result
-    one = constant(b, 1)
-    step = b.insert(SelectOp(fit, one, constant(b, 0))).result
-    more = b.insert(AddIOp(matches, step)).result
-    chosen = b.insert(AndIOp(fit, is_wanted)).result
-    taken = b.insert(SelectOp(chosen, candidate, null)).result
-    b.insert(BranchOp([b.insert(AddIOp(position, one)).result, more, taken], dest=head))
+    if ordinal:
+        b = Builder.at_end(fitting, location)
+        is_wanted = b.insert(CmpIOp(matches[0], constant(b, ordinal), predicate="eq")).result
+        more = b.insert(AddIOp(matches[0], constant(b, 1))).result
+        b.insert(CondBranchOp(is_wanted, [candidate], [more], true_dest=done, false_dest=following))
 
-    b = Builder.at_end(take, location)
-    b.insert(_branch(is_missing, failed, done))
+    b = Builder.at_end(following, location)
+    further = b.insert(AddIOp(position, constant(b, 1))).result
+    b.insert(BranchOp([further, *following.arguments], dest=head))
 
     b = Builder.at_end(failed, location)
-    formats = ", ".join([t.binary_format for t in target.executable_targets])
-    message = f"HAL device `{device.sym_name}` not found or unavailable: {target.device_id} with {formats}"
+    wanted = ", ".join([t.binary_format for t in target.executable_targets])
+    message = f"HAL device `{device.sym_name}` not found or unavailable: {target.device_id} with {wanted}"
     b.insert(StatusCheckOkOp(constant(b, _INCOMPATIBLE, i32), message))
-    b.insert(BranchOp([], dest=done))
+    b.insert(BranchOp([b.insert(NullOp(result=DeviceType())).result], dest=done))
 
     b = Builder.at_end(done, location)
-    b.insert(GlobalStoreOp(found, device.sym_name))
+    b.insert(GlobalStoreOp(done.arguments[0], device.sym_name))
     b.insert(ReturnOp([]))
-    return InitializerOp(body=region, location=location)
-
-
-def _branch(condition: Value, then: Block, otherwise: Block) -> CondBranchOp:
-    return CondBranchOp(condition, [], [], true_dest=then, false_dest=otherwise)
+    blocks = [entry, head, check, formats, *([fitting] if ordinal else ()), following, failed, done]
+    return InitializerOp(body=Region(blocks), location=location)
 
 
 def _query(b: Builder, device: Value, category: str, key: str) -> Value:

@@ -5,20 +5,20 @@ After:  util.global private @__device_0_executable_0_linked : !hal.executable
         util.initializer { … hal.executable.create …; util.global.store }
         %exe = util.global.load immutable @__device_0_executable_0_linked : !hal.executable
 
-Loading fails with a message if the device does not take the executable's format.
+Loading fails with a message if the device does not take the executable's format; nobody asks again where the device is
+yet to be chosen for it.
 """
 
 from __future__ import annotations
 
 from pyiree.compiler.dialects.builtin import ModuleOp
 from pyiree.compiler.dialects.cf import BranchOp, CondBranchOp
-from pyiree.compiler.dialects.hal import DeviceType, ExecutableType
+from pyiree.compiler.dialects.hal import DeviceTargetAttr, DeviceType, ExecutableType
 from pyiree.compiler.dialects.util import (
     GlobalLoadOp,
     GlobalOp,
     GlobalStoreOp,
     InitializerOp,
-    NullOp,
     ReturnOp,
     StatusCheckOkOp,
 )
@@ -30,9 +30,9 @@ from pyiree.compiler.hal.ops_executable import (
     ExecutableOp,
     ExecutableVariantOp,
 )
-from pyiree.compiler.ir.attributes import IntegerAttr, SymbolRefAttr
+from pyiree.compiler.ir.attributes import Attribute, IntegerAttr, SymbolRefAttr
 from pyiree.compiler.ir.builder import Builder
-from pyiree.compiler.ir.core import Block, Operation, Region
+from pyiree.compiler.ir.core import Block, Operation, Region, Value
 from pyiree.compiler.ir.diagnostics import CompileError
 from pyiree.compiler.ir.passes import PassContext, register_pass
 from pyiree.compiler.ir.symbol_table import SymbolTable
@@ -64,18 +64,15 @@ def _device_name(lookup: ExecutableLookupOp) -> str:
     return owner.global_.root
 
 
-def _add_global(
-    module: ModuleOp, symbols: SymbolTable, device: str, lookup: ExecutableLookupOp, number: int
-) -> str:
+def _add_global(module: ModuleOp, symbols: SymbolTable, device: str, lookup: ExecutableLookupOp, number: int) -> str:
     executable = symbols.lookup(lookup.executable.root)
     name = f"{device}_executable_{number}_{executable.sym_name}"
     place = _after_devices(module)
-    made = GlobalOp(
-        sym_visibility="private", sym_name=name, type=ExecutableType(), location=executable.location
-    )
+    target = symbols.lookup(device).initial_value
+    made = GlobalOp(sym_visibility="private", sym_name=name, type=ExecutableType(), location=executable.location)
     place.insert(made)
     symbols.add(made)
-    place.insert(_initializer(made.sym_name, device, executable))
+    place.insert(_initializer(made.sym_name, device, target, executable))
     return made.sym_name
 
 
@@ -89,33 +86,38 @@ def _after_devices(module: ModuleOp) -> Builder:
     return Builder.after(last)
 
 
-def _initializer(name: str, device: str, executable: ExecutableOp) -> InitializerOp:
+def _initializer(name: str, device: str, target: Attribute | None, executable: ExecutableOp) -> InitializerOp:
     (variant,) = [op for op in executable.body.entry.ops if isinstance(op, ExecutableVariantOp)]
-    binary_format = variant.target.binary_format
-    location = executable.location
-    entry, create, failed, done = Block(), Block(), Block(), Block([ExecutableType()])
-    b = Builder.at_end(entry, location)
+    entry = Block()
+    b = Builder.at_end(entry, executable.location)
     loaded = b.insert(GlobalLoadOp(device, False, result=DeviceType())).result
-    query = DeviceQueryOp(
-        loaded, "hal.executable.format", binary_format, IntegerAttr(0, i1), ok=i1, value=i1
-    )
-    takes = b.insert(query).value
-    b.insert(CondBranchOp(takes, [], [], true_dest=create, false_dest=failed))
-
-    b = Builder.at_end(create, location)
-    target = SymbolRefAttr(executable.sym_name, variant.sym_name)
-    made = b.insert(
-        ExecutableCreateOp(loaded, constant(b, ANY_QUEUE, i64), [], target, result=ExecutableType())
-    ).result
-    b.insert(BranchOp([made], dest=done))
-
-    b = Builder.at_end(failed, location)
-    message = f"HAL device `{device}` does not support executable `{executable.sym_name}` of format {binary_format}"
-    b.insert(StatusCheckOkOp(constant(b, _UNAVAILABLE, i32), message))
-    null = b.insert(NullOp(result=ExecutableType())).result
-    b.insert(BranchOp([null], dest=done))
-
-    b = Builder.at_end(done, location)
-    b.insert(GlobalStoreOp(done.arguments[0], name))
+    blocks = [entry]
+    if not _is_chosen_for(target, variant.target.binary_format):
+        message = (
+            f"HAL device `{device}` does not support executable `{executable.sym_name}` "
+            f"of format {variant.target.binary_format}"
+        )
+        create, failed = Block(), Block()
+        _branch_on_format(b, loaded, variant.target.binary_format, create, failed)
+        b = Builder.at_end(failed, executable.location)
+        b.insert(StatusCheckOkOp(constant(b, _UNAVAILABLE, i32), message))
+        b.insert(BranchOp([], dest=create))
+        b = Builder.at_end(create, executable.location)
+        blocks += [failed, create]
+    symbol = SymbolRefAttr(executable.sym_name, variant.sym_name)
+    create_op = ExecutableCreateOp(loaded, constant(b, ANY_QUEUE, i64), [], symbol, result=ExecutableType())
+    b.insert(GlobalStoreOp(b.insert(create_op).result, name))
     b.insert(ReturnOp([]))
-    return InitializerOp(body=Region([entry, create, failed, done]), location=location)
+    return InitializerOp(body=Region(blocks), location=executable.location)
+
+
+def _is_chosen_for(target: Attribute | None, binary_format: str) -> bool:
+    """Whether only devices that take the format come into question, as the search for the device asks for it."""
+    if not isinstance(target, DeviceTargetAttr) or not len(target.executable_targets):
+        return False
+    return all(t.binary_format == binary_format for t in target.executable_targets)
+
+
+def _branch_on_format(b: Builder, device: Value, binary_format: str, takes: Block, refuses: Block) -> None:
+    query = DeviceQueryOp(device, "hal.executable.format", binary_format, IntegerAttr(0, i1), ok=i1, value=i1)
+    b.insert(CondBranchOp(b.insert(query).value, [], [], true_dest=takes, false_dest=refuses))

@@ -10,8 +10,8 @@ PASSES = (
     "canonicalize",
     "cse",
     # When the program is loaded: devices are found, executables loaded, command buffers recorded that stay the same.
-    "iree-hal-initialize-devices",
     "iree-hal-materialize-resource-caches",
+    "iree-hal-initialize-devices",
     "iree-hal-outline-memoize-regions",
     # Nothing asks for exports any more.
     "iree-hal-serialize-all-executables",

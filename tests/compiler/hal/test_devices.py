@@ -1,8 +1,6 @@
 """Devices and executables are found and loaded with the program; globals that stay the same are loaded once."""
 
 # ruff: noqa: E501  (IR text)
-import re
-
 FORMAT = "embedded-elf-x86_64"
 
 
@@ -28,9 +26,18 @@ def test_the_second_device_is_the_one_behind_the_first(run_passes, in_order, pro
         program(f"util.global private @second = {second} : !hal.device", ()), "iree-hal-initialize-devices"
     )
     assert text.count("util.initializer") == 2
-    wanted = re.findall(r"arith.cmpi eq, %\d+, (%\w+) : index", text)
-    assert len(wanted) == 2
-    in_order(text[text.index("@second :") :], "%c1 = arith.constant 1 : index", "arith.cmpi eq, %2, %c1")
+    at_second = text.index("private @second :")
+    first, behind = text[:at_second], text[at_second:]
+    assert "arith.cmpi eq" not in first and first.count("arith.addi") == 1
+    in_order(
+        behind,
+        "^bb1(%0: index, %1: index)",
+        f'key("hal.executable.format" :: "{FORMAT}")',
+        "%c1 = arith.constant 1 : index",
+        "arith.cmpi eq, %1, %c1",
+        "arith.addi %1, %c1",
+        "util.global.store",
+    )
 
 
 LOOKUPS = """
@@ -53,6 +60,24 @@ LOOKUPS = """
 
 
 def test_executables_are_loaded_once(run_passes, accepted, in_order, program):
+    text = run_passes(program(LOOKUPS, ()), "iree-hal-materialize-resource-caches")
+    accepted(text)
+    in_order(
+        text,
+        "util.global private @device = #device",
+        "util.global private @device_executable_0_exe : !hal.executable",
+        "util.initializer",
+        "hal.executable.create device(%device : !hal.device) affinity(%c-1_i64) target(@exe::@embedded_elf_x86_64)",
+        "util.global.store",
+        "util.func public @f",
+        "util.global.load immutable @device_executable_0_exe",
+    )
+    assert "executable.lookup" not in text and text.count("executable.create") == 1
+    assert "device.query" not in text  # the device is chosen for the format
+
+
+def test_the_format_is_asked_for_where_the_device_may_be_another(run_passes, accepted, in_order, program):
+    """As here, where the device is found already."""
     text = run_passes(program(LOOKUPS, ()), "iree-hal-initialize-devices", "iree-hal-materialize-resource-caches")
     accepted(text)
     in_order(
@@ -62,17 +87,17 @@ def test_executables_are_loaded_once(run_passes, accepted, in_order, program):
         "util.global private @device_executable_0_exe : !hal.executable",
         "util.initializer",
         f'key("hal.executable.format" :: "{FORMAT}")',
-        "hal.executable.create device(%device : !hal.device) affinity(%c-1_i64) target(@exe::@embedded_elf_x86_64)",
         f'"HAL device `device` does not support executable `exe` of format {FORMAT}"',
+        "hal.executable.create device(%device : !hal.device) affinity(%c-1_i64) target(@exe::@embedded_elf_x86_64)",
         "util.global.store",
         "util.func public @f",
-        "util.global.load immutable @device_executable_0_exe",
     )
-    assert "executable.lookup" not in text and text.count("executable.create") == 1
 
 
 def test_each_device_loads_its_own(run_passes, program):
-    source = LOOKUPS.replace("%again = util.global.load immutable @device", "%again = util.global.load immutable @other")
+    source = LOOKUPS.replace(
+        "%again = util.global.load immutable @device", "%again = util.global.load immutable @other"
+    )
     source = "util.global private @other = #device\n" + source
     text = run_passes(program(source, ()), "iree-hal-initialize-devices", "iree-hal-materialize-resource-caches")
     assert text.count("executable.create") == 2

@@ -107,9 +107,10 @@ def integer_division(s):
 def integer_power(s):
     x = s.any(et.INTEGERS)
     y = s.of(x.element, x.shape)
-    if x.element[0] == "i":
-        high = s.constant(x.element, x.shape, et.np_full(x.shape, 7, x.element))
-        y = s.emit("and", [y, high], x.element, x.shape)
+    # XLA takes the upper half of the unsigned exponents for negative ones.
+    largest = 7 if x.element[0] == "i" else 2 ** (et.width(x.element) - 1) - 1
+    high = s.constant(x.element, x.shape, et.np_full(x.shape, largest, x.element))
+    y = s.emit("and", [y, high], x.element, x.shape)
     s.emit("power", [x, y], x.element, x.shape)
 
 
