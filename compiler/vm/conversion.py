@@ -11,6 +11,7 @@ What depends on the upper bits asks for `signed` or `unsigned` first.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from pyiree.compiler.dialects import util_types as util
@@ -36,7 +37,6 @@ from pyiree.compiler.vm.ops import (
     RodataOp,
     constant_op,
     segment_sizes_attr,
-    segment_types_attr,
 )
 from pyiree.compiler.vm.pseudo_ops import expand_value
 from pyiree.compiler.vm.rodata_names import sanitize_symbol, string_segment_name
@@ -59,6 +59,7 @@ def converts(*names: str) -> Callable[[Convert], Convert]:
     return register
 
 
+@cache
 def convert_type(type: Type) -> Type | None:
     """The VM's type for one of another dialect; None if there is none."""
     if isinstance(type, IntegerType):
@@ -298,15 +299,16 @@ class Converter:
             else:
                 sizes.append(-1)
                 flat.append(self._fit(argument, type))
-        attributes = {k: v for k, v in row.attributes.items() if k == "nosideeffects"}
+        pure = row.attributes.get("nosideeffects")
+        attributes = {} if pure is None else {"nosideeffects": pure}
         # In one block, a call without effects gives the same for the same.
         key = (self.builder.block, name, tuple(flat), tuple(sizes))
         if attributes and key in self._pure_calls:
             return self._pure_calls[key]
         callee = SymbolRefAttr(name)
         if row.is_variadic:
-            segments = (segment_sizes_attr(sizes), segment_types_attr(inputs))
-            call = CallVariadicOp(flat, callee, *segments, results=results, attributes=attributes)
+            sizes_attr = segment_sizes_attr(sizes)
+            call = CallVariadicOp(flat, callee, sizes_attr, row.segment_types, results=results, attributes=attributes)
         else:
             call = CallOp(flat, callee, results=results, attributes=attributes)
         made = list(self.insert(call).results)

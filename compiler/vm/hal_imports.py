@@ -20,7 +20,7 @@ from pyiree.compiler.ir.attributes import ArrayAttr, Attribute, DictAttr, String
 from pyiree.compiler.ir.parametrized import DialectType
 from pyiree.compiler.ir.registry import lookup_type
 from pyiree.compiler.ir.types import FunctionType, TupleType, Type, i32, i64
-from pyiree.compiler.vm.ops import ImportOp
+from pyiree.compiler.vm.ops import ImportOp, segment_types_attr
 from pyiree.compiler.vm.types import BufferType, RefType
 
 _ROWS = """
@@ -121,6 +121,8 @@ class HalImport(NamedTuple):
     spans: tuple[bool, ...]
     attributes: dict[str, Attribute]
     minimum_version: int | None
+    arg_attrs: ArrayAttr | None
+    segment_types: ArrayAttr
 
     @property
     def is_variadic(self) -> bool:
@@ -143,28 +145,30 @@ def hal_import_row(name: str) -> HalImport:
             version = int(mark)
         else:
             marks[{"pure": "nosideeffects", "yields": "vm.yield"}[mark]] = UnitAttr()
+    names, spans = [parameter for parameter, _, _ in parameters], [bool(span) for _, _, span in parameters]
+    inputs = [_type(type) for _, type, _ in parameters]
+    arguments = [
+        DictAttr({"vm.name": StringAttr(parameter), **({"vm.variadic": UnitAttr()} if is_span else {})})
+        for parameter, is_span in zip(names, spans)
+    ]
     return HalImport(
-        FunctionType([_type(type) for _, type, _ in parameters], results),
-        tuple([parameter for parameter, _, _ in parameters]),
-        tuple([bool(span) for _, _, span in parameters]),
+        FunctionType(inputs, results),
+        tuple(names),
+        tuple(spans),
         marks,
         version,
+        ArrayAttr(arguments) if arguments else None,
+        segment_types_attr(inputs),
     )
 
 
 def hal_import(name: str) -> ImportOp:
     """A new `vm.import` of a function of the hal module."""
     row = hal_import_row(name)
-    arguments = []
-    for parameter, is_span in zip(row.names, row.spans):
-        entries: dict[str, Attribute] = {"vm.name": StringAttr(parameter)}
-        if is_span:
-            entries["vm.variadic"] = UnitAttr()
-        arguments.append(DictAttr(entries))
     return ImportOp(
         sym_name=name,
         function_type=TypeAttr(row.function_type),
-        arg_attrs=ArrayAttr(arguments) if arguments else None,
+        arg_attrs=row.arg_attrs,
         sym_visibility="private",
         minimum_version=row.minimum_version,
         attributes=dict(row.attributes),

@@ -7,17 +7,20 @@ their beginning and a hash, so that equal strings of any function have one name.
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 
 from pyiree.compiler.ir.attributes import Attribute, StringAttr
 
 _SHOWN = 20
 
 
+@lru_cache(1024)
 def sanitize_symbol(name: str) -> str:
     """A name with everything but letters, digits and underscores replaced."""
     return "".join([c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name])
 
 
+@lru_cache(1024)
 def string_segment_name(text: str) -> str:
     """`_utf8_hal_device_id_C6650FF2…` for "hal.device.id"."""
     digest = hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest().upper()

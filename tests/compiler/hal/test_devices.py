@@ -1,6 +1,4 @@
 """Devices and executables are found and loaded with the program; globals that stay the same are loaded once."""
-
-# ruff: noqa: E501  (IR text)
 FORMAT = "embedded-elf-x86_64"
 
 
