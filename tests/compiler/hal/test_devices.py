@@ -1,4 +1,5 @@
 """Devices and executables are found and loaded with the program; globals that stay the same are loaded once."""
+
 FORMAT = "embedded-elf-x86_64"
 
 
