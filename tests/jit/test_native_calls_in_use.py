@@ -86,7 +86,7 @@ def test_a_callback_that_raises_leaves_nothing_behind(live_blocks):
     gc.collect()
     after = [sys.getrefcount(good), sys.getrefcount(bad)]
     assert after == before
-    assert live_blocks() == blocks
+    assert live_blocks() <= blocks  # what other tests left may go meanwhile
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
@@ -113,7 +113,7 @@ def test_many_calls_leave_nothing_behind(called_natively, live_blocks, count):
     after = [sys.getrefcount(item) for item in objects]
     assert after[:6] == before[:6]
     assert all(abs(now - count) < 100 for now, count in zip(after[6:], before[6:]))
-    assert live_blocks() == blocks
+    assert live_blocks() <= blocks  # what other tests left may go meanwhile
     assert sys.getallocatedblocks() - memory < 1000
 
 
@@ -137,7 +137,7 @@ def test_failures_leave_nothing_behind(called_natively, live_blocks):
     held = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert [sys.getrefcount(item) for item in objects] == before
-    assert live_blocks() == blocks
+    assert live_blocks() <= blocks  # what other tests left may go meanwhile
     assert held < 500_000
 
 
