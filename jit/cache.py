@@ -107,7 +107,6 @@ class DiskCache:
         now = time.time()
         entry = Entry(key, name, now, len(content), _digest(content), compile_seconds, last_used=now)
         try:
-            self._make_folder(self.folder)
             self._write(self._program(key), content)
             self._write(self._sidecar(key), _as_json(entry))
             self._grew(len(content))
@@ -180,9 +179,6 @@ class DiskCache:
     def _sidecar(self, key: str) -> Path:
         return self.folder / f"{key}.json"
 
-    def _make_folder(self, folder: Path) -> None:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-
     def _read_entry(self, key: str) -> Entry | None:
         """The JSON of an entry; one that is cut short or of another format is removed, as if absent."""
         try:
@@ -198,7 +194,11 @@ class DiskCache:
 
     def _write(self, path: Path, content: bytes) -> None:
         """Puts a whole file in place, private to the user, whatever other processes do meanwhile."""
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=_TEMPORARY_PREFIX)
+        try:
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=_TEMPORARY_PREFIX)
+        except FileNotFoundError:  # the first file of its folder
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=_TEMPORARY_PREFIX)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(content)
@@ -333,7 +333,6 @@ class Blobs:
     def put(self, key: str, payload: bytes) -> None:
         """Stores bytes."""
         try:
-            self._owner._make_folder(self.folder)
             self._owner._write(self._path(key), hashlib.sha256(payload).digest() + payload)
             self._owner._grew(len(payload))
         except OSError as error:

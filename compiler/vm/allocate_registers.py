@@ -57,6 +57,7 @@ class Allocation:
 
     def __init__(self, func: Any) -> None:
         self.registers: dict[Value, int] = {}
+        self._places: dict[Value, tuple[bool, int]] = {}  # the bank, and the registers as bits
         self.numbers = Bank(isa.MAX_I32_REGISTERS, "32-bit")
         self.references = Bank(isa.MAX_REF_REGISTERS, "reference")
         self._blocks = list(func.body.blocks)
@@ -68,10 +69,12 @@ class Allocation:
 
     # What the encoder asks.
 
-    def operand(self, op: Operation, position: int) -> int:
-        """The register of an operand, with the MOVE bit where the op takes the reference over."""
-        register = self.registers[op.operands[position]]
-        return register | isa.MOVE_BIT if position in self._moved.get(op, ()) else register
+    def operands(self, op: Operation) -> list[int]:
+        """The registers of the operands, with the MOVE bit where the op takes the reference over."""
+        registers = [self.registers[value] for value in op.operands]
+        for position in self._moved.get(op, ()):
+            registers[position] |= isa.MOVE_BIT
+        return registers
 
     def remaps(self, op: Any) -> list[Remap]:
         """The moves of each edge of a terminator, in order."""
@@ -95,8 +98,9 @@ class Allocation:
         afters = dict(self._live.live_after(block))
         for op in block.ops:
             after = afters[op]
-            dying = [v for v in dict.fromkeys(op.operands) if not self._live.contains(after, v)]
-            moved = moved_operands(op, lambda v, after=after: self._live.contains(after, v))
+            is_live = self._live.test(after)
+            dying = [v for v in dict.fromkeys(op.operands) if not is_live(v)]
+            moved = moved_operands(op, is_live)
             if moved:
                 self._moved[op] = moved
             # A number may take the place of an operand that ends here. A reference may not: the instruction could
@@ -110,41 +114,43 @@ class Allocation:
                 if is_ref(value.type):
                     self._release(value, occupied)
             for result in op.results:
-                if not self._live.contains(after, result):
+                if not is_live(result):
                     self._release(result, occupied)
 
     def _allocate_parameters(self, block: Block, occupied: list[int]) -> None:
         """The calling convention says where a function's arguments are."""
         registers, _, _ = abi.assign_registers([value_code(a.type) for a in block.arguments])
         for argument, register in zip(block.arguments, registers):
-            self.registers[argument] = isa.ref(register) if is_ref(argument.type) else register
-            self._occupy(argument, occupied)
+            self._place(argument, register, occupied)
 
     def _assign(self, value: Value, occupied: list[int], wishes: list[int]) -> None:
         """The first wish that is free, else the lowest free register."""
         references, width = is_ref(value.type), _width(value)
         mask = (1 << width) - 1
-        bank = self.references if references else self.numbers
         for wish in wishes:
-            ordinal = isa.ref_ordinal(wish) if references else wish
-            if not occupied[references] >> ordinal & mask:
-                register = ordinal
+            register = isa.ref_ordinal(wish) if references else wish
+            if not occupied[references] >> register & mask:
                 break
         else:
+            bank = self.references if references else self.numbers
             register = bank.lowest_free(occupied[references], width)
+        self._place(value, register, occupied)
+
+    def _place(self, value: Value, register: int, occupied: list[int]) -> None:
+        """Gives a value a register of its bank."""
+        references, width = is_ref(value.type), _width(value)
+        (self.references if references else self.numbers).use(register, width)
         self.registers[value] = isa.ref(register) if references else register
+        self._places[value] = references, ((1 << width) - 1) << register
         self._occupy(value, occupied)
 
     def _occupy(self, value: Value, occupied: list[int]) -> None:
-        references, width = is_ref(value.type), _width(value)
-        register = isa.ref_ordinal(self.registers[value]) if references else self.registers[value]
-        (self.references if references else self.numbers).use(register, width)
-        occupied[references] |= ((1 << width) - 1) << register
+        references, bits = self._places[value]
+        occupied[references] |= bits
 
     def _release(self, value: Value, occupied: list[int]) -> None:
-        references = is_ref(value.type)
-        register = isa.ref_ordinal(self.registers[value]) if references else self.registers[value]
-        occupied[references] &= ~(((1 << _width(value)) - 1) << register)
+        references, bits = self._places[value]
+        occupied[references] &= ~bits
 
     def _incoming(self, argument: Any, block: Block) -> list[int]:
         """The registers of what branches pass for an argument, as far as they have any yet."""

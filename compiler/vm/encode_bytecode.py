@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from pyiree.compiler.ir.core import Block, Operation
@@ -24,6 +25,17 @@ _PAIR = struct.Struct("<HH")
 _NUMBERS = {"#i32": struct.Struct("<i"), "#i64": struct.Struct("<q")}
 _PREFIX_REQUIREMENTS = {0: 0, isa.PREFIX_F32: isa.REQUIRES_F32, isa.PREFIX_F64: isa.REQUIRES_F64}
 _REGISTERS = frozenset("iIfFrR")
+
+
+@cache
+def _plain(name: str) -> struct.Struct | None:
+    """The layout of the instruction of ops of a name if it has only registers, those of the operands before those of
+    the results; None for any other."""
+    found = instruction(name)
+    assert found is not None
+    kinds = [field.kind for field in found.fields]
+    results = [field.is_result for field in found.fields]
+    return struct.Struct(f"<{len(kinds)}H") if _REGISTERS.issuperset(kinds) and results == sorted(results) else None
 
 
 @dataclass
@@ -69,13 +81,16 @@ class _Encoder:
 
     def encode(self, op: Any) -> None:
         """Appends an op; `op` gives its operands, results and edges in the order of the instruction's fields."""
-        found = instruction(op)
+        found = instruction(op.name)
         if found is None:
             raise op.error("has no instruction: it is a pseudo op that was not written with others")
         self.locations.append((len(self.out), op.location))
         self.out += bytes([found.prefix, found.code]) if found.prefix else bytes([found.code])
         self.requirements |= _PREFIX_REQUIREMENTS[found.prefix]
         operands, results = self.operand_registers(op), self.result_registers(op)
+        if not op.successors and (plain := _plain(op.name)) is not None:
+            self.out += plain.pack(*operands, *results)
+            return
         edges = [list(edge) for edge in zip(op.successors, self.allocation.remaps(op))] if op.successors else []
         number, result_number, edge = 0, 0, 0
         for field in found.fields:
@@ -105,7 +120,7 @@ class _Encoder:
 
     def operand_registers(self, op: Any) -> list[int]:
         """The registers of operands, in the order of fields; what branches pass is not among them."""
-        registers = [self.allocation.operand(op, i) for i in range(len(op.operands))]
+        registers = self.allocation.operands(op)
         # Indirect stores name the address first.
         return registers[::-1] if op.name.startswith("vm.global.store.indirect") else registers
 

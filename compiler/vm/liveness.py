@@ -8,7 +8,7 @@ A branch reads its operands at the end of its block; arguments are defined at th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from pyiree.compiler.ir.core import Block, Operation, Value
@@ -50,6 +50,11 @@ class Liveness:
     def contains(self, mask: int, value: Value) -> bool:
         """Whether a value is in a set."""
         return bool(mask >> self.numbers[value] & 1)
+
+    def test(self, mask: int) -> Callable[[Value], bool]:
+        """A function that says whether a value is in a set."""
+        numbers = self.numbers
+        return lambda value: bool(mask >> numbers[value] & 1)
 
     def _solve(self, blocks: list[Block]) -> None:
         reads: dict[Block, int] = {}

@@ -63,10 +63,11 @@ def _discard_inside(live: Liveness, block: Block) -> None:
     for op, after in live.live_after(block):
         if op is terminator or isinstance(op, DiscardRefsOp):
             continue
-        moved = moved_operands(op, lambda v, after=after: live.contains(after, v)).values()
-        ended = [v for v in dict.fromkeys(op.operands) if is_ref(v.type) and not live.contains(after, v)]
+        is_live = live.test(after)
+        ended = [v for v in dict.fromkeys(op.operands) if is_ref(v.type) and not is_live(v)]
+        moved = moved_operands(op, is_live).values() if ended else ()
         dying = [v for v in ended if v not in moved]
-        dying += [r for r in op.results if is_ref(r.type) and not live.contains(after, r)]
+        dying += [r for r in op.results if is_ref(r.type) and not is_live(r)]
         if dying:
             block.insert_after(op, DiscardRefsOp(dying, location=op.location))
     unused = [a for a in block.arguments if is_ref(a.type) and not a.has_uses]

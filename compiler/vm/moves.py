@@ -6,6 +6,7 @@ instructions of `pyiree.runtime.vmfb.isa`.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from pyiree.compiler.ir.core import Operation, Value
@@ -20,35 +21,33 @@ _MOVING_LISTS = frozenset(
 _INSTRUCTIONS = {"cast.ref.any": "assign.ref", "global.address": "const.i32"}
 
 
-def mnemonic(op: Operation) -> str:
-    """The name of the instruction that an op is encoded as."""
-    name = op.name[3:]
+@cache
+def mnemonic(name: str) -> str:
+    """The name of the instruction that ops of a name are encoded as."""
+    name = name[3:]
     return _INSTRUCTIONS.get(name, name)
 
 
-def instruction(op: Operation) -> isa.Op | None:
-    """The instruction that an op is encoded as; None for a pseudo op."""
-    return isa.OPS.get(mnemonic(op))
+@cache
+def instruction(name: str) -> isa.Op | None:
+    """The instruction that ops of a name are encoded as; None for pseudo ops."""
+    return isa.OPS.get(mnemonic(name))
 
 
-_movable_fields: dict[str, tuple[frozenset[int], int | None]] = {}
-
-
+@cache
 def _movable(name: str) -> tuple[frozenset[int], int | None]:
-    """The single operands that may be moved, and the first of those that all may be (a list)."""
-    found = _movable_fields.get(name)
-    if found is None:
-        single, rest, position = set(), None, 0
-        for field in isa.OPS[name].fields if name in isa.OPS else ():
-            if field.is_result or field.kind not in ("i", "I", "f", "F", "r", "R", "*"):
-                continue
-            if field.kind == "*":
-                rest = position if name in _MOVING_LISTS else None
-            elif field.kind == "R":
-                single.add(position)
-            position += 1
-        found = _movable_fields[name] = (frozenset(single), rest)
-    return found
+    """The single operands of ops of a name that may be moved, and the first of those that all may be (a list)."""
+    single, rest, position = set(), None, 0
+    found = instruction(name)
+    for field in () if found is None else found.fields:
+        if field.is_result or field.kind not in ("i", "I", "f", "F", "r", "R", "*"):
+            continue
+        if field.kind == "*":
+            rest = position if mnemonic(name) in _MOVING_LISTS else None
+        elif field.kind == "R":
+            single.add(position)
+        position += 1
+    return frozenset(single), rest
 
 
 def moved_operands(op: Operation, live_after: Any) -> dict[int, Value]:
@@ -57,7 +56,7 @@ def moved_operands(op: Operation, live_after: Any) -> dict[int, Value]:
     `live_after(value)` says whether a value is read later. A reference that the op also reads in a place where it
     cannot be moved stays; one that is read twice is moved at the last place. What branches pass on is not here.
     """
-    single, rest = _movable(mnemonic(op))
+    single, rest = _movable(op.name)
     if not single and rest is None:
         return {}
     last: dict[Value, int] = {}

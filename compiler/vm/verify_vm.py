@@ -22,15 +22,18 @@ _VARIADIC_CALLS = ("vm.call.variadic", "vm.call.variadic.yieldable")
 def verify_vm(module: ModuleOp, context: PassContext) -> None:
     """Checks a module."""
     symbols: dict[str, Any] = {}
+    variadic: set[str] = set()  # imports that have spans
     for op in module.entry_block.ops:
         if op.symbol_name is not None:
             symbols[op.symbol_name] = op
+        if isinstance(op, ImportOp) and op.is_variadic:
+            variadic.add(op.sym_name)
     for op in module.entry_block.ops:
         if isinstance(op, ExportOp):
             _expect(op, symbols, op.function_ref, FuncOp, "a function")
         elif isinstance(op, FuncOp):
             for nested in op.body.ops:
-                _verify_op(nested, symbols, op)
+                _verify_op(nested, symbols, variadic, op)
 
 
 def _expect(op: Any, symbols: dict[str, Any], reference: Any, kind: Any, what: str) -> Any:
@@ -40,11 +43,11 @@ def _expect(op: Any, symbols: dict[str, Any], reference: Any, kind: Any, what: s
     return found
 
 
-def _verify_op(op: Any, symbols: dict[str, Any], func: FuncOp) -> None:
+def _verify_op(op: Any, symbols: dict[str, Any], variadic: set[str], func: FuncOp) -> None:
     if op.successors:
         _verify_branch(op)
     if op.name in _CALLS or op.name in _VARIADIC_CALLS:
-        _verify_call(op, _expect(op, symbols, op.callee, FuncOp | ImportOp, "a function"))
+        _verify_call(op, _expect(op, symbols, op.callee, FuncOp | ImportOp, "a function"), variadic)
     elif op.name.startswith("vm.global."):
         reference = op.properties.get("global")
         if reference is not None:
@@ -65,10 +68,9 @@ def _verify_branch(op: Any) -> None:
             raise op.error(f"passes {_types(types)} to a block that takes {_types(block.argument_types)}")
 
 
-def _verify_call(op: Any, callee: Any) -> None:
-    is_import = isinstance(callee, ImportOp)
+def _verify_call(op: Any, callee: Any, variadic: set[str]) -> None:
     segmented = op.name in _VARIADIC_CALLS
-    if segmented != (is_import and callee.is_variadic):
+    if segmented != (callee.sym_name in variadic):
         raise op.error(f"calls {callee.sym_name}, which {'has no' if segmented else 'has'} variable parameters")
     results = [e.value for e in op.result_types_] if op.name.endswith(".yieldable") else list(op.result_types)
     if results != list(callee.function_type.results):
