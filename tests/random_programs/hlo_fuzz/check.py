@@ -4,6 +4,8 @@ Enters: a `Program`. Leaves: what an oracle says of it in words, None where we c
 StableHLO is the oracle; where it can't run a program XLA is.
 """
 
+import re
+
 from . import compare
 from .processes import Evaluator
 
@@ -50,10 +52,17 @@ class Checker:
 
 
 def _drops_initial_values(program):
-    """Whether XLA computes another thing than what is written: a reduction over no dimensions is a copy for it, and of
+    """Whether XLA computes another thing than what is written: a reduction of single elements is a copy for it, and of
     the initial values that a window meets in the padding it takes one."""
     return any(
-        ('"stablehlo.reduce"' in op.text and "dimensions = array<i64>}" in op.text)
+        ('"stablehlo.reduce"' in op.text and _reduces_single_elements(op.text))
         or ('"stablehlo.reduce_window"' in op.text and "padding" in op.text)
         for op in program.ops
     )
+
+
+def _reduces_single_elements(text):
+    """Whether all dimensions that a reduction goes over have one element; also if there are none."""
+    dimensions = re.search(r"dimensions = array<i64(?:: ([0-9, ]+))?>", text)[1]
+    shape = re.search(r"\}\) \{.*?\} : \(tensor<([0-9x]*)", text)[1].split("x")
+    return all(shape[int(n)] == "1" for n in dimensions.split(",")) if dimensions else True
