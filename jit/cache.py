@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 from pyiree import config
 from pyiree.errors import CacheWarning, PyireeError
 from pyiree.runtime.hal.processor import host_cpu
+from pyiree.runtime.private_folder import refusal
 from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 FORMAT = 1
@@ -197,7 +198,8 @@ class DiskCache:
         try:
             handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=_TEMPORARY_PREFIX)
         except FileNotFoundError:  # the first file of its folder
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for folder in (self.folder, path.parent):
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=_TEMPORARY_PREFIX)
         try:
             with os.fdopen(handle, "wb") as file:
@@ -369,8 +371,15 @@ def _user_cache_folder() -> Path:
 
 
 def configured() -> DiskCache | None:
-    """The cache of the current settings; None where it is switched off."""
-    return opened() if config.cache else None
+    """The cache of the current settings; None where it is switched off, or is not the user's own folder."""
+    if not config.cache:
+        return None
+    cache = opened()
+    reason = refusal(cache.folder)
+    if reason is not None:
+        cache._complain(f"{reason} and holds native code: it is not used")
+        return None
+    return cache
 
 
 def opened() -> DiskCache:

@@ -20,6 +20,7 @@ from pathlib import Path
 from pyiree.runtime.hal.processor import host_architecture, host_cpu
 from pyiree.runtime.native import sources
 from pyiree.runtime.native.exports import EXPORTS
+from pyiree.runtime.private_folder import refusal
 from pyiree.runtime.vmfb.errors import PyireeError
 
 PREBUILT = Path(__file__).with_name("prebuilt")
@@ -47,6 +48,9 @@ def object_code() -> bytes:
     if mode != "aot":
         raise NativeBuildError(f"PYIREE_RUNTIME={mode} is neither 'aot' nor 'jit'")
     folder = cache_directory()
+    reason = refusal(folder)
+    if reason is not None:
+        return read(PREBUILT / f"runtime-{cache_key()}.so") or _uncached(f"{folder} {reason}")
     # The key is a digest of source texts; a note says which key goes with the files as they now are.
     note = folder / f"key-{_stamp()}"
     try:
@@ -71,9 +75,13 @@ def object_code() -> bytes:
             _write(note, key.encode())
             return code
     except OSError as error:
-        text = f"the native runtime cannot be cached ({error}); compiling it for this process alone"
-        warnings.warn(text, stacklevel=2)
-        return _emitted() or _build(None)
+        return _uncached(str(error))
+
+
+def _uncached(reason: str) -> bytes:
+    text = f"the native runtime cannot be cached ({reason}); compiling it for this process alone"
+    warnings.warn(text, stacklevel=3)
+    return _emitted() or _build(None)
 
 
 def _remember(note: Path, key: str) -> None:

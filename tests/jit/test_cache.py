@@ -326,6 +326,32 @@ class TestThroughJit:
         pyiree.jit(lambda x: x * 7)(self.X)
         assert not folder.exists() and cache.configured() is None
 
+    @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="folders are private there")
+    def test_the_folder_of_another_user_is_not_used(self, folder, monkeypatch):
+        pyiree.jit(lambda x: x * 7)(self.X)
+        before = sorted(folder.rglob("*"))
+        if os.geteuid() == 0:
+            os.chown(folder, 12345, -1)
+        else:
+            monkeypatch.setattr(os, "geteuid", lambda uid=os.geteuid(): uid + 1)
+        with pytest.warns(pyiree.CacheWarning, match="belongs to another user"):
+            compiled = pyiree.jit(lambda x: x * 7).lower(self.X).compile()
+        assert not compiled.from_cache and compiled(self.X)[0] == 7
+        assert sorted(folder.rglob("*")) == before
+
+    @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="folders are private there")
+    def test_a_folder_that_everybody_can_write_is_not_used(self, folder):
+        folder.mkdir()
+        folder.chmod(0o777)
+        with pytest.warns(pyiree.CacheWarning, match="chmod 700"):
+            assert pyiree.jit(lambda x: x * 7)(self.X)[0] == 7
+        assert not list(folder.iterdir())
+
+    def test_the_folders_are_private(self, folder):
+        pyiree.jit(lambda x: x * 7)(self.X)
+        made = [folder, *(path for path in folder.iterdir() if path.is_dir())]
+        assert len(made) > 1 and all(stat.S_IMODE(path.stat().st_mode) == 0o700 for path in made)
+
     def test_an_attribute_outranks_the_environment(self, folder, tmp_path):
         config.cache_dir = tmp_path / "other"
         try:
