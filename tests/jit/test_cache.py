@@ -333,7 +333,8 @@ class TestThroughJit:
         if os.geteuid() == 0:
             os.chown(folder, 12345, -1)
         else:
-            monkeypatch.setattr(os, "geteuid", lambda uid=os.geteuid(): uid + 1)
+            other = os.geteuid() + 1
+            monkeypatch.setattr(os, "geteuid", lambda: other)
         with pytest.warns(pyiree.CacheWarning, match="belongs to another user"):
             compiled = pyiree.jit(lambda x: x * 7).lower(self.X).compile()
         assert not compiled.from_cache and compiled(self.X)[0] == 7
