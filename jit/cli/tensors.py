@@ -11,20 +11,33 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 from pyiree.cli.output import CommandError
 
-_DTYPES: dict[str, Any] = {
-    "i1": np.bool_,
-    "f16": np.float16, "f32": np.float32, "f64": np.float64, "bf16": ml_dtypes.bfloat16,
-    "complex<f32>": np.complex64, "complex<f64>": np.complex128,
-    "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
-    "f8E5M2": ml_dtypes.float8_e5m2, "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
-    **{f"{prefix}{bits}": np.dtype(f"int{bits}") for prefix in ("i", "si") for bits in (8, 16, 32, 64)},
-    **{f"ui{bits}": np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)},
+#: Element types by the name of their dtype.
+_DTYPES = {
+    "i1": "bool", "f16": "float16", "f32": "float32", "f64": "float64",
+    "complex<f32>": "complex64", "complex<f64>": "complex128",
+    **{f"{prefix}{bits}": f"int{bits}" for prefix in ("i", "si") for bits in (8, 16, 32, 64)},
+    **{f"ui{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
 }  # fmt: skip
-_NAMES = {np.dtype(dtype): name for name, dtype in reversed(_DTYPES.items())}
+#: Those of ml_dtypes, which takes as long to import as the rest of a run.
+_ML_DTYPES = {
+    "bf16": "bfloat16", "f8E4M3FN": "float8_e4m3fn", "f8E4M3FNUZ": "float8_e4m3fnuz",
+    "f8E5M2": "float8_e5m2", "f8E5M2FNUZ": "float8_e5m2fnuz",
+}  # fmt: skip
+_NAMES = {dtype: name for name, dtype in reversed((_DTYPES | _ML_DTYPES).items())}
+
+
+def _dtype(element: str) -> np.dtype | None:
+    """The dtype of an element type; None if there is none."""
+    if element in _DTYPES:
+        return np.dtype(_DTYPES[element])
+    if element in _ML_DTYPES:
+        import ml_dtypes
+
+        return np.dtype(getattr(ml_dtypes, _ML_DTYPES[element]))
+    return None
 
 
 def parse_tensor(text: str) -> np.ndarray:
@@ -33,10 +46,10 @@ def parse_tensor(text: str) -> np.ndarray:
         return _load(Path(text[1:]), text)
     kind, _, values = text.partition("=")
     match = re.fullmatch(r"((?:\d+x)*)(\S+)", kind)
-    if match is None or match[2] not in _DTYPES:
+    dtype = None if match is None else _dtype(match[2])
+    if match is None or dtype is None:
         raise CommandError(f"--input={text}: expected SHAPExTYPE=VALUES such as 2x3xf32=0, or @file.npy")
     shape = tuple(int(extent) for extent in match[1].split("x") if extent)
-    dtype = np.dtype(_DTYPES[match[2]])
     words = re.sub(r"[\[\],]", " ", values).split()
     if values.startswith("@"):
         flat = np.fromfile(Path(values[1:]), dtype)
@@ -80,7 +93,7 @@ def _value(word: str, dtype: np.dtype, text: str) -> Any:
 
 def format_tensor(array: np.ndarray, limit: int = 1024) -> str:
     """An array as IREE's tools print it, elided after `limit` elements."""
-    element = _NAMES.get(array.dtype, str(array.dtype))
+    element = _NAMES.get(array.dtype.name, str(array.dtype))
     kind = "".join(f"{extent}x" for extent in array.shape) + element
     return f"{kind}={_format_values(array, [limit])}"
 

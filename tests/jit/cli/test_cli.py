@@ -71,12 +71,13 @@ def test_help_is_quick():
     done = subprocess.run([sys.executable, "-m", "pyiree", "--help"], capture_output=True, text=True, check=True)
     assert time.perf_counter() - started < 2.0  # 0.1 s on a quiet machine
     for command in ("compile", "run", "dump", "opt", "benchmark", "cache", "devices", "targets"):
-        assert f"\n  {command} " in done.stdout
+        assert f"\n    {command} " in done.stdout
 
 
 def test_help_imports_little(python_child):
     code = (
-        "import sys; sys.argv = ['pyiree', '--help']; from pyiree.cli.main import app; app(standalone_mode=False);"
+        "import contextlib, sys; from pyiree.cli.main import run_command_line\n"
+        "with contextlib.suppress(SystemExit): run_command_line(['--help'])\n"
         "assert not {'jax', 'numpy', 'rich', 'llvmlite'} & set(sys.modules)"
     )
     python_child(code)
@@ -88,7 +89,10 @@ def test_version(pyiree_command):
 
 def test_wrong_command_lines(pyiree_command):
     assert "give one .vmfb file" in pyiree_command("run", code=2).stderr
-    assert "No such command" in pyiree_command("fly", code=2).stderr
+    assert "unrecognized arguments: --fast" in pyiree_command("run", "x.vmfb", "--fast", code=2).stderr
+    for words in ((), ("cache",)):
+        assert "usage: pyiree" in pyiree_command(*words, code=2).stdout
+    assert "invalid choice: 'fly'" in pyiree_command("fly", code=2).stderr
     for command in ("compile", "run", "dump", "opt"):
         assert pyiree_command(command, "nothing", code=1).stderr == "pyiree: error: there is no file nothing\n"
     assert "the phases are" in pyiree_command("compile", "-", "--compile-to=hlo", code=1, input=PROGRAM).stderr
@@ -185,8 +189,8 @@ class TestRun:
 
     def test_neither_jax_nor_the_compiler(self, python_child, iree_module):
         code = (
-            "import sys; from pyiree.cli.main import app;"
-            "app(['run', sys.argv[1], '--input=4xf32=1', '--input=4xf32=2'], standalone_mode=False);"
+            "import sys; from pyiree.cli.main import run_command_line;"
+            "run_command_line(['run', sys.argv[1], '--input=4xf32=1', '--input=4xf32=2']);"
             "assert not [n for n in sys.modules if n == 'jax' or n.startswith('pyiree.compiler')]"
         )
         python_child(code, iree_module)
