@@ -306,7 +306,9 @@ def of_product(element, factor, lines_of):
     def error(raw, result):
         name, kind = result.name, raw.type
         flags, least = tensor(raw.shape, "i1"), 16 * float(et.ml_dtypes.finfo(et.numpy_dtype(element)).tiny)
-        numbers = {"e": factor * et.epsilon(element), "z": 0.0, "q": np.nan, "w": least}
+        # Not far enough from 0: the product without errors may be it even where this one is NaN.
+        other = np.inf if element in INFINITE else 0.0
+        numbers = {"e": factor * et.epsilon(element), "z": other, "q": np.nan, "w": least}
         literals = {k: et.literal(et.np_full(raw.shape, n, element), element) for k, n in numbers.items()}
         return [
             *lines_of(name),
