@@ -307,7 +307,7 @@ class ConversionRewriter(PatternRewriter):
         for op in reversed(self.replaced):
             op.drop_all_references()
         for op in reversed(self.replaced):
-            op.detach()
+            op.detach().take_apart()
         _reconcile_casts(self.cast_ops)
 
     def _is_gone(self, op: Operation) -> bool:

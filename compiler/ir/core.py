@@ -281,6 +281,24 @@ class Operation:
                 raise ValueError(f"cannot erase {self.name}: result {result.index} is still used by {user.name}")
         self.drop_all_references()
         self.detach()
+        self.take_apart()
+
+    def take_apart(self) -> None:
+        """Undoes the cycles between an op that nobody needs any more, its results and what is inside of it: its memory
+        is free as soon as the last reference goes, without the collector."""
+        self._results = ()
+        for region in self.regions:
+            region.parent_op = None
+            for block in region.blocks:
+                op = block._first
+                while op is not None:
+                    following = op._next
+                    op.block = op._prev = op._next = None
+                    op._operands = op._successors = ()
+                    op.take_apart()
+                    op = following
+                block._first = block._last = block.region = None
+                block.arguments = []
 
     # Traversal and copies.
 

@@ -72,7 +72,7 @@ def convert_to_vm(root: Operation, context: PassContext) -> None:
     for op in symbols:
         op.drop_all_references()
     for op in symbols:
-        op.detach()
+        op.detach().take_apart()
     body.append(module)
     root.set_attr("vm.toplevel", UnitAttr())
 
