@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
@@ -260,7 +261,13 @@ class Compiled(Stage):
         return _build(complete, self._lowered._options, {}).vmfb
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the `.vmfb`; `pyiree.load` and `iree-run-module` read it."""
+        """Writes the `.vmfb`; `pyiree.load` and `iree-run-module` read it, but for programs that call Python."""
+        if self._lowered._function.callbacks:
+            warnings.warn(
+                f"{path} needs the Python functions of this process that"
+                f" {self._lowered._function.name} calls back: nothing else can run it",
+                stacklevel=2,
+            )
         Path(path).write_bytes(self.vmfb)
 
     def as_text(self, phase: str = "asm", **options: Any) -> str:

@@ -160,7 +160,6 @@ def test_threads_call_at_once():
     f(X)
     results = {}
 
-
     def call(n):
         results[n] = [f(X + n) for _ in range(20)]
 
@@ -189,6 +188,18 @@ def test_another_runtime_is_told_what_is_missing():
     vmfb = pyiree.jit(lambda x: jax.pure_callback(lambda v: v, like(x), x)).lower(X).compile().vmfb
     with pytest.raises(ModuleError, match="pyiree_callback"):
         pyiree.program.Program(vmfb).main(X)
+
+
+def test_saving_what_nothing_else_can_run_is_warned_of(tmp_path):
+    def asks(x):
+        return jax.pure_callback(lambda v: v, like(x), x)
+
+    compiled = pyiree.jit(asks).lower(X).compile()
+    path = tmp_path / "asks.vmfb"
+    message = "asks.vmfb needs the Python functions of this process that asks calls back: nothing else can run it"
+    with pytest.warns(UserWarning, match=message) as caught:
+        compiled.save(path)
+    assert caught[0].filename == __file__ and path.read_bytes() == compiled.vmfb
 
 
 class _Refused(OSError):
