@@ -5,7 +5,8 @@ makes a call leaves in the cache how its program is called: which leaves it take
 results, and the structure of the results.  A later process reads that for the same key and types of arguments;
 neither is the function traced nor jax imported.
 
-That holds for NumPy arrays and Python's numbers in tuples, lists and dicts with text keys.  All other calls, and
+That holds for functions alone: for what a method or another object computes, no key of its class can stand.  And
+it holds for NumPy arrays and Python's numbers in tuples, lists and dicts with text keys.  All other calls, and
 programs that call back into Python or close over large arrays, are a `JitFunction`'s.
 """
 
@@ -15,6 +16,7 @@ import functools
 import json
 import os
 import sys
+import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -37,6 +39,9 @@ class KeyedFunction:
         self._jax_options = jax_options
         self._options = options
         self._calls: dict[Signature, Run] = {}
+        self._is_function = isinstance(function, types.FunctionType)
+        self._name = getattr(function, "__name__", type(function).__name__)
+        self._told: set[str] = set()
         functools.update_wrapper(self, function, updated=())
 
     @functools.cached_property
@@ -49,10 +54,11 @@ class KeyedFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves: list[Any] = []
         structure = flatten((args, kwargs), leaves)
-        types = _types_of(leaves)
-        if types is None or _jax_must_see_it():
+        leaf_types = _types_of(leaves)
+        if leaf_types is None or not self._is_function or _jax_must_see_it():
+            self._tell_why_not(leaves)
             return self.jitted(*args, **kwargs)
-        signature = (structure, types, _x64())
+        signature = (structure, leaf_types, _x64())
         call = self._calls.get(signature)
         if call is None:
             call = self._calls[signature] = self._call_for(signature, args, kwargs, leaves)
@@ -66,14 +72,14 @@ class KeyedFunction:
         if disk is not None and found is not None:
             call = _recorded_call(json.loads(found), disk, self._options.device)
             if call is not None:
-                config.say("cache", f"{self.__name__}: called as {disk.calls.folder}/{key}.call says, untraced")
+                config.say("cache", f"{self._name}: called as {disk.calls.folder}/{key}.call says, untraced")
                 return call
         compiled = self.jitted.lower(*args, **kwargs).compile()
         record = _record_of(compiled) if disk is not None else None
         if disk is not None and record is not None:
             disk.calls.put(key, json.dumps(record).encode())
         elif disk is not None:
-            config.say("cache", f"{self.__name__}: its cache_key has no use, since it must be traced in every process")
+            config.say("cache", f"{self._name}: its cache_key has no use, since it must be traced in every process")
         return compiled.call_for(leaves)  # type: ignore[no-any-return]
 
     def _key(self, signature: Signature) -> str:
@@ -81,8 +87,25 @@ class KeyedFunction:
         source = json.dumps([self._cache_key, signature, _jax_variables(), _jax_version()])
         return cache.program_key(b"cache_key " + source.encode(), self._options.key())
 
+    def _tell_why_not(self, leaves: Sequence[Any]) -> None:
+        """Says, once for each reason, that a call is made as without a key."""
+        if not self._is_function:
+            reason = f"a {type(self._function).__name__} is no plain function"
+        else:
+            foreign = next((leaf for leaf in leaves if _types_of([leaf]) is None), None)
+            reason = "jax traces it or looks for NaNs" if foreign is None else f"it is called with {_in_words(foreign)}"
+        self._say_once(reason)
+
+    def _say_once(self, reason: str) -> None:
+        if config.logs("cache") and reason not in self._told:
+            self._told.add(reason)
+            config.say("cache", f"{self._name}: called as without its cache_key, since {reason}")
+
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else self.jitted.__get__(instance, owner)
+        if instance is None:
+            return self
+        self._say_once("it is a method")
+        return self.jitted.__get__(instance, owner)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -90,7 +113,7 @@ class KeyedFunction:
         return getattr(self.jitted, name)
 
     def __repr__(self) -> str:
-        return f"<pyiree.jit of {self.__name__}, cache_key={self._cache_key!r}>"
+        return f"<pyiree.jit of {self._name}, cache_key={self._cache_key!r}>"
 
 
 # Structures.
@@ -128,19 +151,28 @@ def unflatten(structure: Structure, leaves: Iterator[Any]) -> Any:
 
 def _types_of(leaves: Sequence[Any]) -> tuple[Any, ...] | None:
     """The type of each leaf; None if jax must say what one of them is."""
-    types: list[Any] = []
+    found: list[Any] = []
     for leaf in leaves:
         kind = type(leaf)
         if kind in _NUMBERS:
-            types.append(kind.__name__)
+            found.append(kind.__name__)
         elif kind is np.ndarray or isinstance(leaf, np.generic):
             dtype = leaf.dtype
             if dtype.kind not in _PLAIN_KINDS or not dtype.isnative:
                 return None
-            types.append((kind is np.ndarray, dtype.str, leaf.shape))
+            found.append((kind is np.ndarray, dtype.str, leaf.shape))
         else:
             return None
-    return tuple(types)
+    return tuple(found)
+
+
+def _in_words(leaf: Any) -> str:
+    """What a leaf is that has no type without jax."""
+    if type(leaf) is dict:
+        return "a dict whose keys are not all text"
+    if isinstance(leaf, (np.ndarray, np.generic)):
+        return f"{type(leaf).__name__} of {leaf.dtype}"
+    return f"{type(leaf).__module__}.{type(leaf).__name__}"
 
 
 def _jax_must_see_it() -> bool:

@@ -1,6 +1,7 @@
 """`cache_key`: programs found by the user's key, in a process that neither traces nor imports jax."""
 
 import collections
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -111,6 +112,90 @@ def test_what_needs_jax_is_left_to_it():
     assert h(np.float32(1)) == Pair(1, 2)
     with pytest.raises(OverflowError):
         pyiree.jit(lambda x: x + 1, cache_key="big")(2**40)
+
+
+class Scale:
+    """A function with a state that a key says nothing of."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def times(self, x):
+        return x * self.factor
+
+    @pyiree.jit(cache_key="method")
+    def decorated(self, x):
+        return x * self.factor
+
+    __call__ = times
+
+
+jax.tree_util.register_static(Scale)
+
+
+@pytest.mark.parametrize(
+    ("function_of", "kind"),
+    [
+        (lambda scale: pyiree.jit(scale.times, cache_key="times"), "a method is no plain function"),
+        (lambda scale: pyiree.jit(scale, cache_key="scale"), "a Scale is no plain function"),
+        (
+            lambda scale: pyiree.jit(functools.partial(jnp.multiply, scale.factor), cache_key="partial"),
+            "a partial is no plain function",
+        ),
+        (lambda scale: scale.decorated, "it is a method"),
+    ],
+    ids=["bound", "object", "partial", "decorated"],
+)
+def test_a_key_is_that_of_a_plain_function(monkeypatch, capfd, function_of, kind):
+    monkeypatch.setenv("PYIREE_LOG", "cache")
+    x = np.ones(2, np.float32)
+    for factor in (2, 3):
+        assert function_of(Scale(factor))(x).tolist() == [factor, factor]
+    told = capfd.readouterr().err
+    assert f"called as without its cache_key, since {kind}" in told and "untraced" not in told
+
+
+def test_calls_without_the_key_are_told_of_once(monkeypatch, capfd):
+    monkeypatch.setenv("PYIREE_LOG", "cache")
+
+    def halves(tree):
+        return jax.tree.map(lambda x: x / 2, tree)
+
+    g = pyiree.jit(halves, cache_key="halves")
+    x = np.ones(2, np.float32)
+    for tree, words in (
+        (jnp.asarray(x), "jaxlib._jax.ArrayImpl"),
+        ({1: x}, "a dict whose keys are not all text"),
+        ([x.astype(">f4")], "ndarray of >f4"),
+        ((x.astype(jnp.bfloat16),), "ndarray of bfloat16"),
+    ):
+        for _ in range(2):
+            [half] = jax.tree.leaves(g(tree))
+            assert half.tolist() == [0.5, 0.5]
+        told = [line for line in capfd.readouterr().err.splitlines() if "without its cache_key" in line]
+        assert told == [f"pyiree cache: halves: called as without its cache_key, since it is called with {words}"]
+    g(x)
+    assert "without its cache_key" not in capfd.readouterr().err
+    with jax.debug_nans(True):
+        g(x)
+    assert "since jax traces it or looks for NaNs" in capfd.readouterr().err
+
+
+def test_programs_that_use_lapack_are_kept(python_child, tmp_path):
+    code = """
+import sys
+import numpy as np, pyiree
+
+def root(a):
+    print("traced")
+    import jax.numpy as jnp
+    return jnp.linalg.cholesky(a)
+
+print(pyiree.jit(root, cache_key="root")(np.diag([4.0, 9.0]).astype(np.float32)).tolist(), "jax" in sys.modules)
+"""
+    env = {"PYIREE_CACHE_DIR": str(tmp_path), "PYIREE_CACHE": "on"}
+    runs = [python_child(code, env=env).stdout.splitlines() for _ in range(2)]
+    assert runs == [["traced", "[[2.0, 0.0], [0.0, 3.0]] True"], ["[[2.0, 0.0], [0.0, 3.0]] False"]]
 
 
 def test_options():
