@@ -19,7 +19,6 @@ import os
 import re
 import tempfile
 import time
-import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -30,6 +29,7 @@ from pyiree.errors import CacheWarning, PyireeError
 from pyiree.runtime.hal.processor import host_cpu
 from pyiree.runtime.private_folder import refusal
 from pyiree.runtime.vmfb.lazy_dataclass import dataclass
+from pyiree.user_line import warn_at_user_line
 
 FORMAT = 1
 _KEY = re.compile(r"[0-9a-f]{64}")
@@ -294,7 +294,7 @@ class DiskCache:
         """Warns, once a process and folder."""
         if self.folder not in _complained:
             _complained.add(self.folder)
-            warnings.warn(f"the compilation cache {self.folder} {what}", CacheWarning, stacklevel=4)
+            warn_at_user_line(f"the compilation cache {self.folder} {what}", CacheWarning)
 
 
 _complained: set[Path] = set()

@@ -11,13 +11,14 @@ import os
 import re
 import sys
 import types
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pyiree.errors import ConfigError
+from pyiree.runtime.vmfb.errors import ConfigError
+from pyiree.user_line import warn_at_user_line
 
+_PREFIX = "PYIREE_"
 LOG_TOPICS = ("misses", "compiles", "cache")
 #: Variables that the native runtime reads and that have no attribute here.
 RUNTIME_VARIABLES = ("PYIREE_RUNTIME", "PYIREE_RUNTIME_CACHE_DIR")
@@ -71,14 +72,16 @@ def _folder(value: Any) -> Path | None:
 
 
 def _thread_count(value: Any) -> int:
-    count = int(value)
-    if count < 1:
+    text = str(value).strip()
+    if not text.isdecimal() or int(text) < 1:
         raise ValueError("expected a number of threads")
-    return count
+    return int(text)
 
 
 def _words(value: Any) -> tuple[str, ...]:
     parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, (list, tuple)) or not all(isinstance(part, str) for part in parts):
+        raise ValueError("expected names, with commas between them")
     return tuple(part.strip() for part in parts if part.strip())
 
 
@@ -91,10 +94,9 @@ def _topics(value: Any) -> tuple[str, ...]:
 
 
 def _name(value: Any) -> str:
-    text = str(value).strip()
-    if not text:
+    if not isinstance(value, str) or not value.strip():
         raise ValueError("expected a name")
-    return text
+    return value.strip()
 
 
 SETTINGS: dict[str, Setting] = {
@@ -120,15 +122,16 @@ class _Settings(types.ModuleType):
         text = os.environ.get(variable(name))
         if text is None or not text.strip():
             return setting.default
-        return _checked(name, text)
+        return _checked(name, text, variable(name))
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("__"):
             if name not in SETTINGS:
                 raise AttributeError(f"pyiree.config has no setting {name!r}; there are {', '.join(SETTINGS)}")
-            value = _checked(name, value)
+            value = _checked(name, value, f"config.{name}")
             if SETTINGS[name].is_runtime:
                 os.environ[variable(name)] = str(value)
+                _warn_if_too_late(name, value)
                 return
         super().__setattr__(name, value)
 
@@ -139,28 +142,51 @@ class _Settings(types.ModuleType):
         super().__delattr__(name)
 
 
-def _checked(name: str, value: Any) -> Any:
+def _checked(name: str, value: Any, given_as: str) -> Any:
     try:
         return SETTINGS[name].parse(value)
     except (ValueError, TypeError) as error:
-        raise ConfigError(f"{variable(name)} = {value!r}: {error}") from None
+        raise ConfigError(f"{given_as} = {value!r}: {error}") from None
+
+
+def _warn_if_too_late(name: str, value: int) -> None:
+    """Threads are made once; where nothing of the runtime is loaded, none are there."""
+    executor = sys.modules.get("pyiree.runtime.task.executor")
+    count = None if executor is None else executor.fixed_thread_count()
+    if count not in (None, value):
+        warn_at_user_line(
+            f"config.{name} = {value} has no effect on this process, which computes with {count} threads already:"
+            " set it before the first call"
+        )
+
+
+def given_as(name: str) -> str:
+    """What to call the place where the value of a setting comes from."""
+    return f"config.{name}" if name in vars(sys.modules[__name__]) else variable(name)
 
 
 def variable(name: str) -> str:
     """The environment variable of a setting."""
-    return f"PYIREE_{name.upper()}"
+    return f"{_PREFIX}{name.upper()}"
 
 
-def _warn_of_unknown_variables() -> None:
-    """A misspelled variable would be without effect in silence."""
+def check() -> None:
+    """Raises for a setting that holds something that it can't."""
+    for name in SETTINGS:
+        getattr(sys.modules[__name__], name)
+
+
+def unknown_variables() -> Iterator[str]:
+    """A line for each misspelled variable, which would be without effect in silence."""
     known = {*map(variable, SETTINGS), *RUNTIME_VARIABLES}
     for name in os.environ:
-        if name.startswith("PYIREE_") and name not in known:
+        if name.startswith(_PREFIX) and name not in known:
             import difflib
 
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f", did you mean {near[0]}?" if near else f"; there are {', '.join(sorted(known))}"
-            warnings.warn(f"{name}: pyiree has no such setting{hint}", stacklevel=2)
+            # The prefix is left out: it alone makes any two names look alike.
+            near = difflib.get_close_matches(name[len(_PREFIX) :], [other[len(_PREFIX) :] for other in known], 1)
+            hint = f", did you mean {_PREFIX}{near[0]}?" if near else f"; there are {', '.join(sorted(known))}"
+            yield f"{name}: pyiree has no such setting{hint}"
 
 
 def logs(topic: str) -> bool:
@@ -175,4 +201,5 @@ def say(topic: str, text: str) -> None:
 
 
 sys.modules[__name__].__class__ = _Settings
-_warn_of_unknown_variables()
+for _line in unknown_variables():
+    warn_at_user_line(_line)

@@ -6,7 +6,7 @@ Every error is one line that says what is wrong and what to do; all of them are 
 from __future__ import annotations
 
 from pyiree.compiler.errors import CompileError, UnsupportedError
-from pyiree.runtime.vmfb.errors import PyireeError
+from pyiree.runtime.vmfb.errors import ConfigError, PyireeError
 
 __all__ = [
     "CacheWarning",
@@ -30,10 +30,6 @@ class SignatureError(PyireeError, TypeError):
 
 class MaskedArrayError(SignatureError, ValueError):
     """An argument is a masked array, whose mask a program would lose; `jax.jit` raises `ValueError` for it too."""
-
-
-class ConfigError(PyireeError, ValueError):
-    """A setting or its PYIREE_* variable holds something that it can't."""
 
 
 class CacheWarning(UserWarning):

@@ -43,7 +43,9 @@ class Options(NamedTuple):
         watched = config.print_after
         for name in watched:
             if name not in ("all", *pass_names()):
-                raise ConfigError(f"PYIREE_PRINT_AFTER: there is no pass {name!r}; `pyiree opt --list-passes` has them")
+                raise ConfigError(
+                    f"{config.given_as('print_after')}: there is no pass {name!r}; `pyiree opt --list-passes` has them"
+                )
         settings: dict[str, Any] = {
             "target_cpu": self.cpu,
             "object_cache": None if disk is None else disk.objects,
@@ -57,7 +59,7 @@ class Options(NamedTuple):
         except UnknownTargetError as error:
             if self.cpu != config.cpu:
                 raise
-            raise ConfigError(f"PYIREE_CPU = {self.cpu!r}: {error}") from None
+            raise ConfigError(f"{config.given_as('cpu')} = {self.cpu!r}: {error}") from None
         return options
 
 

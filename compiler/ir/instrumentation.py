@@ -16,6 +16,7 @@ from typing import Any
 
 from pyiree.compiler.ir.core import Operation
 from pyiree.compiler.ir.printer import print_operation
+from pyiree.runtime.vmfb.errors import ConfigError
 
 PIPELINE_LINE = "// pyiree-pipeline: "
 
@@ -63,13 +64,19 @@ class Instrumentation:
     def dump(self, name: str, text: str, suffix: str = ".mlir") -> None:
         """Writes a numbered file into the dump folder, if there is one."""
         if self.dump_dir is not None:
-            stem = name.removeprefix("iree-")
-            try:
-                self.dump_dir.mkdir(parents=True, exist_ok=True)
-                (self.dump_dir / f"{self.count:02d}-{stem}{suffix}").write_text(text)
-            except OSError as error:
-                error.add_note(f"the IR of every pass was to be written to {self.dump_dir}, see PYIREE_DUMP")
-                raise
+            self._write(self.dump_dir, name, text, suffix)
+
+    def _write(self, folder: pathlib.Path, name: str, text: str, suffix: str) -> pathlib.Path:
+        path = folder / f"{self.count:02d}-{name.removeprefix('iree-')}{suffix}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        except OSError as error:
+            raise ConfigError(
+                f"the IR of every pass can't be written to {folder} ({error.strerror}):"
+                " PYIREE_DUMP, config.dump or the option dump_dir must name another folder"
+            ) from None
+        return path
 
     def failed(self, error: Exception) -> None:
         """Called when a pass raised."""
@@ -81,11 +88,10 @@ class Instrumentation:
         if self.context.crash_reproducer:
             path = pathlib.Path(self.context.crash_reproducer)
             path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
         else:
             assert self.dump_dir is not None
-            self.dump_dir.mkdir(parents=True, exist_ok=True)
-            path = self.dump_dir / f"{self.count:02d}-{name.removeprefix('iree-')}.crash.mlir"
-        path.write_text(content)
+            path = self._write(self.dump_dir, name, content, ".crash.mlir")
         error.add_note(f"the IR before it and the remaining pipeline are in {path}")
 
     def _snapshot(self, op: Operation) -> str:

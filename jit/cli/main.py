@@ -335,7 +335,20 @@ def run_command_line(words: Sequence[str]) -> None:
         if (given.positional is None) == (given.module is None):
             given.parser.error("give one .vmfb file, as an argument or with --module")
         given.module = given.module or given.positional
+    _check_settings()
     given.command.run(given)
+
+
+def _check_settings() -> None:
+    """A wrong value of a setting ends any command, also one that would not come to read it."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # misspelled variables are told of here, in one line each
+        from pyiree import config
+    for line in config.unknown_variables():
+        print(f"pyiree: warning: {line}", file=sys.stderr)
+    config.check()
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from pyiree.runtime.hal.processor import host_architecture, host_cpu
 from pyiree.runtime.native import sources
 from pyiree.runtime.native.exports import EXPORTS
 from pyiree.runtime.private_folder import refusal
-from pyiree.runtime.vmfb.errors import PyireeError
+from pyiree.runtime.vmfb.errors import ConfigError, PyireeError
 
 PREBUILT = Path(__file__).with_name("prebuilt")
 
@@ -42,11 +42,11 @@ def cache_directory() -> Path:
 
 def object_code() -> bytes:
     """The object code of everything in EXPORTS, for this processor."""
-    mode = os.environ.get("PYIREE_RUNTIME", "aot")
+    mode = os.environ.get("PYIREE_RUNTIME", "").strip() or "aot"
     if mode == "jit":
         return _build(None)
     if mode != "aot":
-        raise NativeBuildError(f"PYIREE_RUNTIME={mode} is neither 'aot' nor 'jit'")
+        raise ConfigError(f"PYIREE_RUNTIME = {mode!r}: expected aot or jit")
     folder = cache_directory()
     reason = refusal(folder)
     if reason is not None:

@@ -16,13 +16,9 @@ import time
 from pyiree.runtime.fork import fork_safe_lock
 from pyiree.runtime.native.image import image
 from pyiree.runtime.task import layout
-from pyiree.runtime.vmfb.errors import PyireeError
+from pyiree.runtime.vmfb.errors import ConfigError
 
 _SPIN_POLLS = 2000  # 30 to 100 microseconds
-
-
-class ThreadCountError(PyireeError, ValueError):
-    """PYIREE_THREADS is not a number of threads."""
 
 
 def available_cores() -> int:
@@ -56,11 +52,11 @@ def _cgroup_quota() -> float | None:
 
 def thread_count() -> int:
     """How many threads compute, the calling one included."""
-    setting = os.environ.get("PYIREE_THREADS")
+    setting = os.environ.get("PYIREE_THREADS", "").strip()
     if not setting:
         return available_cores()
     if not setting.isdecimal() or int(setting) < 1:
-        raise ThreadCountError(f"PYIREE_THREADS={setting!r} is not a positive number")
+        raise ConfigError(f"PYIREE_THREADS = {setting!r}: expected a number of threads")
     return int(setting)
 
 
@@ -97,7 +93,6 @@ class Executor:
         with self._lock:
             if self._threads or not self.workers:
                 return
-            cores = _allowed_cores()
             cores = _allowed_cores()
             pinned = self._pinned and len(cores) > self.workers
             if pinned:
@@ -189,6 +184,12 @@ def shared_executor() -> Executor:
     return _executor("task", lambda: thread_count() - 1)
 
 
+def fixed_thread_count() -> int | None:
+    """How many threads compute in this process whatever PYIREE_THREADS says by now; None while it still counts."""
+    executor = _executors.get("task")
+    return None if executor is None else executor.workers + 1
+
+
 def calling_thread_executor() -> Executor:
     """The process's executor without threads: whoever waits does the work."""
     return _executor("sync", lambda: 0)
@@ -227,6 +228,4 @@ def _stop_all() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child
-    )
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)

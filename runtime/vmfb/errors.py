@@ -1,8 +1,12 @@
-"""The base of the errors that pyiree raises itself, and the errors that bad module and object files give."""
+"""The base of the errors that pyiree raises itself, and those of settings and of bad module and object files."""
 
 
 class PyireeError(Exception):
     """Base of the errors of the runtime, the compiler and the front end."""
+
+
+class ConfigError(PyireeError, ValueError):
+    """A setting or its PYIREE_* variable holds something that it can't."""
 
 
 class ModuleError(PyireeError, ValueError):

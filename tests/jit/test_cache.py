@@ -340,6 +340,15 @@ class TestThroughJit:
         assert not compiled.from_cache and compiled(self.X)[0] == 7
         assert sorted(folder.rglob("*")) == before
 
+    def test_warnings_are_about_the_users_line(self, monkeypatch, tmp_path):
+        (tmp_path / "file").write_text("")
+        monkeypatch.setenv("PYIREE_CACHE_DIR", str(tmp_path / "file" / "cache"))
+        function = pyiree.jit(lambda x: x * 11)
+        with pytest.warns(pyiree.CacheWarning, match="can't be") as caught:
+            assert function(self.X)[0] == 11
+        [warning] = [each for each in caught if each.category is pyiree.CacheWarning]
+        assert warning.filename == __file__
+
     @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="folders are private there")
     def test_a_folder_that_everybody_can_write_is_not_used(self, folder):
         folder.mkdir()

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyiree
 import pytest
 from pyiree import config
 from pyiree.errors import ConfigError
+from pyiree.runtime.task.executor import fixed_thread_count
 
 
 @pytest.fixture
@@ -84,14 +86,77 @@ def test_an_empty_variable_is_none(monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("cache", "maybe"), ("cache_max_size", "much"), ("threads", "0"), ("threads", "x"), ("log", "everything")],
+    [
+        ("cache", "maybe"),
+        ("cache_max_size", "much"),
+        ("threads", "0"),
+        ("threads", "two"),
+        ("threads", "2.5"),
+        ("log", "everything"),
+    ],
 )
 def test_wrong_values_are_named(monkeypatch, setting, name, value):
     monkeypatch.setenv(config.variable(name), value)
     with pytest.raises(ConfigError, match=f"{config.variable(name)} = '{value}': "):
         getattr(config, name)
-    with pytest.raises(ConfigError, match=config.variable(name)):
+    with pytest.raises(ConfigError, match=f"^config.{name} = '{value}': expected "):
         setting(name, value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("threads", None, "a number of threads"),
+        ("threads", 2.5, "a number of threads"),
+        ("log", [1], "names, with commas between them"),
+        ("print_after", 3, "names, with commas between them"),
+        ("cpu", None, "a name"),
+        ("cache_dir", 5, "str, bytes or os.PathLike object, not int"),
+    ],
+)
+def test_objects_that_are_no_value_are_refused(setting, name, value, expected):
+    with pytest.raises(ConfigError) as caught:
+        setting(name, value)
+    assert str(caught.value) == f"config.{name} = {value!r}: expected {expected}"
+
+
+def test_variables_that_the_runtime_reads_are_checked(python_child):
+    code = """
+import numpy as np, pyiree
+try:
+    pyiree.jit(lambda x: x + 1)(np.ones(3, np.float32))
+except pyiree.ConfigError as error:
+    print(error)
+"""
+    for name, value, expected in (("THREADS", "many", "a number of threads"), ("RUNTIME", "x", "aot or jit")):
+        told = python_child(code, env={f"PYIREE_{name}": value}).stdout
+        assert told == f"PYIREE_{name} = '{value}': expected {expected}\n"
+
+
+@pytest.mark.parametrize("folder", ["/proc/nope", "/proc"])
+def test_a_dump_folder_that_can_t_be_written_to(monkeypatch, setting, folder):
+    message = (
+        rf"the IR of every pass can't be written to {folder} \(No such file or directory\): PYIREE_DUMP, config.dump"
+    )
+    monkeypatch.setenv("PYIREE_DUMP", folder)
+    with pytest.raises(ConfigError, match=message):
+        pyiree.jit(lambda x: x + 1)(np.float32(1))
+    monkeypatch.delenv("PYIREE_DUMP")
+    setting("dump", folder)
+    with pytest.raises(ConfigError, match=message):
+        pyiree.jit(lambda x: x + 1)(np.float32(1))
+
+
+def test_threads_that_are_set_too_late_are_warned_of(setting):
+    pyiree.jit(lambda x: x + 1)(np.float32(1))
+    there = fixed_thread_count()
+    message = f"config.threads = {there + 1} has no effect on this process, which computes with {there} threads"
+    with pytest.warns(UserWarning, match=message) as caught:
+        setting("threads", there + 1)
+    assert [warning.filename for warning in caught] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        setting("threads", there)
 
 
 def test_unknown_settings_are_refused(setting):
@@ -105,18 +170,43 @@ def test_a_misspelled_variable_is_told_about():
     environment = {**os.environ, "PYIREE_CACHE_DIRECTORY": "/somewhere"}
     code = "import pyiree; pyiree.config.cache"
     result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert result.stderr.startswith("<string>:1: UserWarning: ")
     assert "PYIREE_CACHE_DIRECTORY: pyiree has no such setting, did you mean PYIREE_CACHE_DIR?" in result.stderr
 
 
-def test_a_pass_to_print_after_must_exist(setting):
-    setting("print_after", "canonicalise")
-    with pytest.raises(ConfigError, match="PYIREE_PRINT_AFTER: there is no pass 'canonicalise'"):
+@pytest.mark.parametrize(
+    ("name", "ending"),
+    [
+        ("PYIREE_LGO", "setting, did you mean PYIREE_LOG?"),
+        ("PYIREE_THREAD", "setting, did you mean PYIREE_THREADS?"),
+        ("PYIREE_TYPO", "setting; there are PYIREE_CACHE, PYIREE_CACHE_DIR, PYIREE_CACHE_MAX_SIZE, PYIREE_CPU, "),
+    ],
+)
+def test_what_is_close_is_suggested(monkeypatch, name, ending):
+    monkeypatch.setenv(name, "1")
+    [line] = config.unknown_variables()
+    assert line.startswith(f"{name}: pyiree has no such {ending}")
+
+
+@pytest.mark.parametrize("by", ["attribute", "variable"])
+def test_a_pass_to_print_after_must_exist(monkeypatch, setting, by):
+    if by == "attribute":
+        setting("print_after", "canonicalise")
+    else:
+        monkeypatch.setenv("PYIREE_PRINT_AFTER", "canonicalise")
+    name = "config.print_after" if by == "attribute" else "PYIREE_PRINT_AFTER"
+    with pytest.raises(ConfigError, match=f"^{name}: there is no pass 'canonicalise'"):
         pyiree.jit(lambda x: x + 1)(np.float32(1))
 
 
-def test_a_cpu_must_exist(setting):
-    setting("cpu", "haswel")
-    message = "PYIREE_CPU = 'haswel': unknown target CPU 'haswel', did you mean 'haswell'"
+@pytest.mark.parametrize("by", ["attribute", "variable"])
+def test_a_cpu_must_exist(monkeypatch, setting, by):
+    if by == "attribute":
+        setting("cpu", "haswel")
+    else:
+        monkeypatch.setenv("PYIREE_CPU", "haswel")
+    name = "config.cpu" if by == "attribute" else "PYIREE_CPU"
+    message = f"^{name} = 'haswel': unknown target CPU 'haswel', did you mean 'haswell'"
     with pytest.raises(ConfigError, match=message) as caught:
         pyiree.jit(lambda x: x + 1)(np.float32(1))
     assert not hasattr(caught.value, "__notes__")  # nothing was compiled, so there is nothing to reproduce

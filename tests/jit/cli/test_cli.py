@@ -130,7 +130,24 @@ def test_a_dump_folder_that_can_t_be_made_is_explained(pyiree_command, program, 
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("PYIREE_DUMP", str(tmp_path / "file"))
     error = pyiree_command("compile", program, "-o", tmp_path / "p.vmfb", code=1).stderr
-    assert "see PYIREE_DUMP" in error and str(tmp_path / "file") in error
+    assert f"can't be written to {tmp_path / 'file'} (File exists): PYIREE_DUMP, config.dump or " in error
+
+
+def test_settings_are_looked_at_before_a_command_begins(pyiree_command, monkeypatch):
+    monkeypatch.setenv("PYIREE_LGO", "all")
+    done = pyiree_command("cache", "path")
+    assert done.stderr == "pyiree: warning: PYIREE_LGO: pyiree has no such setting, did you mean PYIREE_LOG?\n"
+    monkeypatch.delenv("PYIREE_LGO")
+    monkeypatch.setenv("PYIREE_LOG", "nonsense")
+    expected = "pyiree: error: PYIREE_LOG = 'nonsense': expected some of misses, compiles, cache\n"
+    for words in (["compile", "-"], ["run", "x.vmfb"], ["benchmark", "x.vmfb"], ["cache", "path"]):
+        assert pyiree_command(*words, code=1).stderr == expected
+
+
+def test_a_misspelled_variable_is_one_line_of_a_command(python_child):
+    code = "import sys; sys.argv[1:] = ['cache', 'path']; from pyiree.cli.main import main; main()"
+    told = python_child(code, env={"PYIREE_LGO": "all"}).stderr
+    assert told == "pyiree: warning: PYIREE_LGO: pyiree has no such setting, did you mean PYIREE_LOG?\n"
 
 
 class TestDump:

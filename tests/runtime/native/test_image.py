@@ -10,6 +10,7 @@ import pytest
 from pyiree.runtime.native import image as image_module
 from pyiree.runtime.native import object_code, sources
 from pyiree.runtime.native.exports import EXPORTS
+from pyiree.runtime.vmfb.errors import ConfigError
 
 
 def test_a_later_process_needs_no_numba_llvm_or_jax(python_child):
@@ -41,8 +42,14 @@ def test_damaged_object_is_not_loaded(tmp_path):
 
 def test_unknown_mode(monkeypatch):
     monkeypatch.setenv("PYIREE_RUNTIME", "fast")
-    with pytest.raises(object_code.NativeBuildError, match="neither 'aot' nor 'jit'"):
+    with pytest.raises(ConfigError, match="PYIREE_RUNTIME = 'fast': expected aot or jit"):
         object_code.object_code()
+
+
+def test_an_empty_mode_is_none(monkeypatch):
+    expected = object_code.object_code()
+    monkeypatch.setenv("PYIREE_RUNTIME", "")
+    assert object_code.object_code() == expected
 
 
 def test_key_covers_imported_sources():

@@ -148,7 +148,6 @@ def test_workers_leave_the_core_of_the_caller(run):
     """)
 
 
-
 def test_exit_while_a_dispatch_runs(run):
     assert "leaving" in run("""
         executor = started(2)
@@ -223,9 +222,12 @@ def test_interrupt_of_a_long_dispatch(run, workers):
 def test_thread_count_setting(run):
     assert run("print(executors.thread_count())", env={"PYIREE_THREADS": "3"}).strip() == "3"
     code = """
+        from pyiree.runtime.vmfb.errors import ConfigError
         try:
             executors.thread_count()
-        except ValueError as error:
+        except ConfigError as error:
             print(error)
     """
-    assert "PYIREE_THREADS" in run(code, env={"PYIREE_THREADS": "none"})
+    for text in ("none", "0"):
+        told = run(code, env={"PYIREE_THREADS": text}).strip()
+        assert told == f"PYIREE_THREADS = '{text}': expected a number of threads"
