@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import jax
 import numpy as np
 from pyiree.errors import SignatureError
 from pyiree.jax_internals import ArrayImpl, PRNGKeyArray, Ref, device_layout, key_data, ref_value
+from pyiree.runtime.hal.device_array import WHY_DELETED, DeletedArrayError
 from pyiree.runtime.hal.device_array import DeviceArray as Array
 from pyiree.signature import leaf_type, refuse
 
@@ -47,7 +48,7 @@ def _jax_reader(example: ArrayImpl, dtype: np.dtype) -> Callable[[ArrayImpl], np
     another device, on several, or laid out in another order takes that way all the same.
     """
     if example.is_deleted():
-        np.asarray(example)  # raises jax's own error
+        refuse_deleted(example)
     example.block_until_ready()
     shape, size = example.shape, dtype.itemsize * example.size
     only_cpus = there_are_only_cpus()
@@ -64,14 +65,21 @@ def _jax_reader(example: ArrayImpl, dtype: np.dtype) -> Callable[[ArrayImpl], np
     ndarray = np.ndarray
 
     def read(array: ArrayImpl) -> np.ndarray:
-        # Deleted comes first: jaxlib crashes on the other questions then, and `asarray` raises.
-        if array.is_deleted() or not is_plain(array) or device_layout(array) != layout:
+        # Deleted comes first: jaxlib crashes on the other questions then.
+        if array.is_deleted():
+            refuse_deleted(array)
+        if not is_plain(array) or device_layout(array) != layout:
             return np.asarray(array, dtype, "C")
         if not array.is_ready():
             array.block_until_ready()
         return ndarray(shape, dtype, memory(array.unsafe_buffer_pointer()))
 
     return read
+
+
+def refuse_deleted(array: ArrayImpl) -> NoReturn:
+    """Raises for an array without memory."""
+    raise DeletedArrayError(f"Array has been deleted with shape={array.aval.str_short()}{WHY_DELETED}")
 
 
 def there_are_only_cpus() -> bool:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from pyiree.array import Array, from_foreign, numpy_reader
+from pyiree.array import Array, from_foreign, numpy_reader, refuse_deleted
+from pyiree.errors import NumberTooLargeError
 from pyiree.jax_internals import (
     JAX_KINDS,
     ArrayImpl,
@@ -96,7 +97,9 @@ class Call:
     __slots__ = (
         "_inputs",
         "_is_direct",
+        "_leaf_names",
         "_mutable",
+        "_name",
         "_run",
         "_unflatten",
         "_wrap",
@@ -123,6 +126,8 @@ class Call:
         out_tree: Any,
         closed_refs: Sequence[Ref],
         written: Sequence[int | None],
+        name: str,
+        leaf_names: Callable[[], list[str]],
     ):
         kinds = {type(leaf) for leaf in leaves}
         on_device = Array in kinds and not kinds & JAX_KINDS
@@ -131,6 +136,7 @@ class Call:
         self.constants, self.program, self.out_tree = constants, program, out_tree
         self.types: Any = None  # the arguments with each leaf as its type, for `lower()` after the call
         self.is_native: bool | None = None  # whether the native entry takes such calls; None: not tried yet
+        self._name, self._leaf_names = name, leaf_names
         self._unflatten = out_tree.unflatten
         self.donated = [n for n in donated if isinstance(leaves[n], (ArrayImpl, PRNGKeyArray, Array))]
         self._run = program.entry
@@ -156,7 +162,11 @@ class Call:
     def __call__(self, leaves: Sequence[Any]) -> Any:
         if self._is_direct:
             return self._unflatten(self._run(leaves))
-        arrays = [read(leaves[n]) for n, read in self._inputs]
+        try:
+            arrays = [read(leaves[n]) for n, read in self._inputs]
+        except OverflowError:
+            self._refuse_large_number(leaves)
+            raise
         if self.constants:
             arrays = self.constants + arrays
         if self._mutable is not None:
@@ -169,6 +179,15 @@ class Call:
         if self._mutable is not None:
             results = self._mutable.write(leaves, results)
         return self._unflatten(results)
+
+    def _refuse_large_number(self, leaves: Sequence[Any]) -> None:
+        """Raises an error that names the number of Python's that does not fit."""
+        for (n, read), aval in zip(self._inputs, self.in_avals):
+            try:
+                read(leaves[n])
+            except OverflowError:
+                where, dtype = self._leaf_names()[n], numpy_type(aval)[1]
+                raise NumberTooLargeError.of(self._name, leaves[n], where, dtype) from None
 
     @property
     def writes_arguments(self) -> bool:
@@ -216,6 +235,8 @@ def of_callers_kind(function: Any) -> Callable[..., Any]:
 
 
 def _to_numpy(leaf: Any) -> np.ndarray:
+    if type(leaf) is ArrayImpl and leaf.is_deleted():
+        refuse_deleted(leaf)
     if isinstance(leaf, PRNGKeyArray):
         leaf = key_data(leaf)
     array = from_foreign(leaf)

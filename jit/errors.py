@@ -5,6 +5,8 @@ Every error is one line that says what is wrong and what to do; all of them are 
 
 from __future__ import annotations
 
+from typing import Any
+
 from pyiree.compiler.errors import CompileError, UnsupportedError
 from pyiree.runtime.vmfb.errors import ConfigError, PyireeError
 
@@ -13,6 +15,8 @@ __all__ = [
     "CompileError",
     "ConfigError",
     "MaskedArrayError",
+    "MissingFileError",
+    "NumberTooLargeError",
     "PyireeError",
     "SignatureError",
     "StaticArgumentError",
@@ -30,6 +34,20 @@ class SignatureError(PyireeError, TypeError):
 
 class MaskedArrayError(SignatureError, ValueError):
     """An argument is a masked array, whose mask a program would lose; `jax.jit` raises `ValueError` for it too."""
+
+
+class NumberTooLargeError(SignatureError, OverflowError):
+    """An argument is a number of Python's that its type can't hold; `jax.jit` raises `OverflowError` for it too."""
+
+    @classmethod
+    def of(cls, function: str, number: Any, where: str, dtype: Any) -> NumberTooLargeError:
+        """The error for a call of `function` with `number` as its argument `where`."""
+        text = number if abs(number) < 10**40 else f"an integer of {number.bit_length()} bits"
+        return cls(f"{function} can't be called with {text} as {where}: it is out of bounds for {dtype}")
+
+
+class MissingFileError(PyireeError, FileNotFoundError):
+    """There is no file of that name."""
 
 
 class CacheWarning(UserWarning):

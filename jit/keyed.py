@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from pyiree import cache, config
+from pyiree.errors import NumberTooLargeError
 
 _PLAIN_KINDS = frozenset("biufc")
 _NUMBERS = (bool, int, float, complex)
@@ -70,7 +71,7 @@ class KeyedFunction:
         key = self._key(signature)
         found = None if disk is None else disk.calls.get(key)
         if disk is not None and found is not None:
-            call = _recorded_call(json.loads(found), disk, self._options.device)
+            call = _recorded_call(json.loads(found), disk, self._options.device, self._name)
             if call is not None:
                 config.say("cache", f"{self._name}: called as {disk.calls.folder}/{key}.call says, untraced")
                 return call
@@ -236,7 +237,7 @@ def _is_plain(aval: Any) -> bool:
     return isinstance(aval.dtype, np.dtype) and aval.dtype.kind in _PLAIN_KINDS
 
 
-def _recorded_call(record: dict[str, Any], disk: cache.DiskCache, device: str) -> Run | None:
+def _recorded_call(record: dict[str, Any], disk: cache.DiskCache, device: str, name: str) -> Run | None:
     """The program that a record is of; None where the cache no longer has it."""
     vmfb = disk.get(record["program"])
     if vmfb is None:
@@ -249,12 +250,18 @@ def _recorded_call(record: dict[str, Any], disk: cache.DiskCache, device: str) -
     taken = [(n, dtype) for n, (_, dtype) in zip(record["kept"], specs[0])]
 
     def call(leaves: Sequence[Any]) -> Any:
-        results = entry([_as_argument(leaves[n], dtype) for n, dtype in taken])
+        results = entry([_as_argument(leaves, n, dtype, name) for n, dtype in taken])
         return results[0] if structure == "*" else unflatten(structure, iter(results))
 
     return call
 
 
-def _as_argument(leaf: Any, dtype: np.dtype) -> np.ndarray:
+def _as_argument(leaves: Sequence[Any], n: int, dtype: np.dtype, function: str) -> np.ndarray:
     """An array of the program's type; Python's numbers that do not fit are an error, as with jax."""
-    return leaf if type(leaf) is np.ndarray and leaf.dtype == dtype else np.asarray(leaf, dtype)
+    leaf = leaves[n]
+    if type(leaf) is np.ndarray and leaf.dtype == dtype:
+        return leaf
+    try:
+        return np.asarray(leaf, dtype)
+    except OverflowError:
+        raise NumberTooLargeError.of(function, leaf, f"its leaf number {n}", dtype) from None

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pyiree import cache, config
-from pyiree.errors import CompileError, ConfigError, PyireeError
+from pyiree.errors import CompileError, ConfigError, MissingFileError
 from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 DEFAULT_DEVICE = "local-task"
@@ -187,7 +187,7 @@ def load(path: str | os.PathLike[str], device: str = DEFAULT_DEVICE) -> Program:
     """Opens a `.vmfb` file, made by pyiree or by `iree-compile`."""
     path = Path(path)
     if not path.is_file():
-        raise PyireeError(f"there is no file {path}")
+        raise MissingFileError(f"there is no file {path}")
     return Program(path, device, path.name)
 
 

@@ -214,6 +214,8 @@ class Compiled(Stage):
             self.out_tree,
             function.closed_refs,
             function.written,
+            function.name,
+            self._lowered._traced._leaf_names,
         )
 
     @cached_property
@@ -228,7 +230,10 @@ class Compiled(Stage):
     def _check(self, tree: Any, leaves: list[Any]) -> None:
         name = self._lowered._function.name
         if tree != self.in_tree:
-            raise SignatureError(f"{name} was compiled for arguments {self.in_tree}, not {tree}")
+            expected, given = _counts_in_words(self.in_tree), _counts_in_words(tree)
+            if expected == given:
+                expected, given = f"arguments {self.in_tree}", str(tree)
+            raise SignatureError(f"{name} was compiled for {expected}, not {given}")
         for number, (aval, leaf) in enumerate(zip(jax.tree_util.tree_leaves(self.in_avals), leaves, strict=True)):
             kind = leaf_type(leaf)
             if isinstance(leaf, jax.core.Tracer):
@@ -315,6 +320,14 @@ def _build(function: LoweredFunction, options: Options, prior: dict[str, float])
         cacheable=not function.calls_host,
         prior=prior,
     )
+
+
+def _counts_in_words(tree: Any) -> str:
+    """How many arguments a call has, and the names of those that it names."""
+    args, kwargs = tree.children()
+    count, names = len(args.children()), [f"{name}=" for name in kwargs.node_data()[1]]
+    text = f"{count} positional argument{'' if count == 1 else 's'}"
+    return f"{text} and {', '.join(names)}" if names else text
 
 
 def _in_words(aval: Any) -> str:

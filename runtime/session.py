@@ -12,6 +12,7 @@ Nothing of the compiler or of jax is imported.
 """
 
 import os
+import reprlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ from pyiree.runtime.hal.device_array import (
     view_of_buffer,
     wait_for_fence,
 )
+from pyiree.runtime.hal.element_types import ElementTypeError
 from pyiree.runtime.hal.registry import get_device
 from pyiree.runtime.modules.hal import HalModule
 from pyiree.runtime.native.image import image
@@ -194,9 +196,7 @@ class Function:
 
     def _call(self, arguments: Sequence[Any]) -> list[Any]:
         if len(arguments) != len(self._codes):
-            raise TypeError(
-                f"{self.name} takes {len(self._codes)} arguments, not {len(arguments)}: {self.declaration}"
-            )
+            raise TypeError(f"{self.name} takes {len(self._codes)} arguments, not {len(arguments)}: {self.declaration}")
         lent: list[_Lent] = []
         values: list[Any] = []
         fences: list[Ref] = []
@@ -215,11 +215,18 @@ class Function:
                     f"{self.name}: argument {len(values)} is a masked array, whose mask would be lost;"
                     " pass .filled() values, or .data and .mask as two arguments"
                 )
-            elif self.is_async:
-                values.append(DeviceArray.from_numpy(argument).view)
             else:
-                lent.append(_Lent(argument, self.module.needs_alignment))
-                values.append(lent[-1].view)
+                try:
+                    if self.is_async:
+                        values.append(DeviceArray.from_numpy(argument).view)
+                    else:
+                        lent.append(_Lent(argument, self.module.needs_alignment))
+                        values.append(lent[-1].view)
+                except ElementTypeError:
+                    raise ElementTypeError(
+                        f"{self.name}: argument {len(values)} is {_in_words(argument)},"
+                        " and devices have no element type for it"
+                    ) from None
         if self.is_async:
             return self._call_async(values, fences)
         executor = self.module.executor
@@ -260,6 +267,17 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<Function {self.declaration}>"
+
+
+def _in_words(argument: Any) -> str:
+    """What was given that is no array of numbers."""
+    array = np.asarray(argument)
+    if array.ndim:
+        return f"an array of {array.dtype}"
+    value = array.item()
+    if isinstance(value, int):
+        return "an int of more than 64 bits"
+    return "None" if value is None else f"the {type(value).__name__} {reprlib.repr(value)}"
 
 
 class _Lent:

@@ -20,13 +20,12 @@ from pyiree.compiler.errors import CompileError
 # costs a hundred times more than the look-up of a module that is there. These dialects have none.
 _DIALECTS_WITHOUT_MODULE = ("linalg", "tensor", "complex", "shape", "quant", "bufferization", "vhlo")
 
-_EXPANSION = (
-    "builtin.module(func.func(chlo-legalize-to-stablehlo,stablehlo-complex-math-expander),canonicalize,cse)"
-)
+_EXPANSION = "builtin.module(func.func(chlo-legalize-to-stablehlo,stablehlo-complex-math-expander),canonicalize,cse)"
 
 _REWRITE = "builtin.module(func.func(chlo-legalize-to-stablehlo,stablehlo-legalize-deprecated-ops))"
 
 _BYTECODE_MAGIC = b"ML\xefR"
+_SIGNS_OF_MLIR = ("func.", "stablehlo.", "module {", "module @", "module attributes")
 
 
 def _stub_missing_dialects() -> None:
@@ -95,9 +94,15 @@ def load_module(source: Any) -> Any:
         return _parse(source)
     if isinstance(source, (bytes, bytearray, memoryview)):
         data = bytes(source)
-        if not data.startswith(_BYTECODE_MAGIC):
-            return _parse(data.decode("utf-8"))
-        return _read_bytecode(data)
+        if data.startswith(_BYTECODE_MAGIC):
+            return _read_bytecode(data)
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            raise CompileError(
+                "the program is no text: expected StableHLO text, bytecode or a portable artifact"
+            ) from None
+        return _parse(text)
     if is_module(source):
         return source
     raise TypeError(f"expected StableHLO as a module, text or bytes, got {type(source).__name__}")
@@ -108,7 +113,9 @@ def _parse(text: str) -> Any:
     try:
         return ir.Module.parse(text, _context())
     except ir.MLIRError as error:
-        raise CompileError(_first_diagnostic(error)) from None
+        is_program = any(sign in text for sign in _SIGNS_OF_MLIR)
+        doubt = "" if is_program else "; is this StableHLO text, bytecode or a portable artifact?"
+        raise CompileError(_first_diagnostic(error) + doubt) from None
 
 
 def _read_bytecode(data: bytes) -> Any:

@@ -23,6 +23,7 @@ from pyiree.runtime.vmfb.errors import PyireeError
 
 ANY_MEMORY_TYPE = 0x7E  # visible to and local to both host and device
 ANY_USAGE = 0x1F0F0F0F
+WHY_DELETED = ": it may have been donated (donate_argnums) to an earlier call"
 _WAIT_SLICE = 50_000_000  # nanoseconds between looks at pending signals
 
 
@@ -103,7 +104,8 @@ class DeviceArray:
         array = self._host
         if array is None:
             if self.is_deleted():
-                raise DeletedArrayError(f"the device array of shape {self.shape} and dtype {self.dtype} was deleted")
+                what = f"the device array of shape {self.shape} and dtype {self.dtype} was deleted"
+                raise DeletedArrayError(what + WHY_DELETED)
             array = self._host = self.block_until_ready()._memory()
         return array
 

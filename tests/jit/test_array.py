@@ -10,6 +10,7 @@ from jax.experimental.layout import Format, Layout
 from pyiree.array import from_foreign, numpy_reader
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
+DELETED = r"^Array has been deleted with shape=float32\[.*\]: it may have been donated \(donate_argnums\) to an earlier"
 
 
 @pytest.fixture(scope="module")
@@ -77,15 +78,28 @@ def test_a_deleted_jax_array_is_an_error(add):
     x = jnp.asarray(X) + 0
     add(x, x)
     x.delete()
-    with pytest.raises(RuntimeError, match="deleted"):
+    with pytest.raises(RuntimeError, match=DELETED):
         add(x, x)
 
 
 def test_a_jax_array_that_was_deleted_before_the_first_call_is_the_same_error():
     x = jnp.ones(3)
     x.delete()
-    with pytest.raises(RuntimeError, match="Array has been deleted"):
+    with pytest.raises(RuntimeError, match=DELETED):
         pyiree.jit(lambda x: x - 1)(x)
+
+
+def test_a_donated_array_is_said_to_be_gone(tmp_path):
+    give_up = pyiree.jit(lambda x: x + 1, donate_argnums=0)
+    compiled = give_up.lower(X).compile()
+    compiled.save(tmp_path / "increment.vmfb")
+    loaded = pyiree.load(tmp_path / "increment.vmfb").main
+    for put, message in ((jnp.array, DELETED), (pyiree.device_put, r"was deleted: it may have been donated \(donate_")):
+        x = put(X)
+        give_up(x)
+        for call in (give_up, give_up, compiled, loaded):
+            with pytest.raises(RuntimeError, match=message):
+                call(x)
 
 
 def test_layouts_of_jax_arrays(add):

@@ -29,6 +29,10 @@ def setting():
             delattr(config, name)
 
 
+TOO_LATE = "ignore:config.threads = . has no effect on this process"
+
+
+@pytest.mark.filterwarnings(TOO_LATE)
 @pytest.mark.parametrize(
     ("name", "text", "value"),
     [
@@ -70,6 +74,7 @@ def test_an_attribute_outranks_the_environment(monkeypatch, setting):
     assert config.cpu == "generic"
 
 
+@pytest.mark.filterwarnings(TOO_LATE)
 def test_what_the_runtime_reads_is_in_the_environment(monkeypatch, setting):
     monkeypatch.delenv("PYIREE_THREADS", raising=False)
     setting("threads", 4)

@@ -102,6 +102,71 @@ def test_a_loaded_program_refuses_masked_arrays(tmp_path):
         program.main(X[0], MASKED)
 
 
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        (None, "None"),
+        ("text", "the str 'text'"),
+        (2**70, "an int of more than 64 bits"),
+        (10**5000, "an int of more than 64 bits"),
+        (np.array(["a"]), "an array of <U1"),
+        (np.array([None]), "an array of object"),
+    ],
+    ids=["None", "str", "int", "long", "strings", "objects"],
+)
+def test_a_loaded_program_names_what_is_no_array(tmp_path, value, what):
+    pyiree.jit(lambda x, y: x + y).lower(X[0], X[0]).compile().save(tmp_path / "add.vmfb")
+    program = pyiree.load(tmp_path / "add.vmfb")
+    for number, args in enumerate([(value, X[0]), (X[0], value)]):
+        with pytest.raises(TypeError) as caught:
+            program.main(*args)
+        assert str(caught.value) == f"main: argument {number} is {what}, and devices have no element type for it"
+
+
+def test_a_compiled_function_counts_its_arguments():
+    def f(x, y, *, scale):
+        return (x + y) * scale
+
+    compiled = pyiree.jit(f).lower(X, X, scale=2.0).compile()
+    for args, kwargs, given in (
+        ((X,), {"scale": 2.0}, "1 positional argument and scale="),
+        ((X, X, X), {"scale": 2.0}, "3 positional arguments and scale="),
+        ((X, X), {}, "2 positional arguments"),
+        ((), {"x": X, "y": X, "scale": 2.0}, "0 positional arguments and scale=, x=, y="),
+    ):
+        with pytest.raises(pyiree.SignatureError) as caught:
+            compiled(*args, **kwargs)
+        assert str(caught.value) == f"f was compiled for 2 positional arguments and scale=, not {given}"
+    with pytest.raises(pyiree.SignatureError, match=r"f was compiled for arguments PyTreeDef.*, not PyTreeDef"):
+        compiled(X, (X,), scale=2.0)
+
+
+def test_numbers_that_do_not_fit_are_named():
+    def f(params, n):
+        return params["w"] + n
+
+    jitted = pyiree.jit(f)
+    compiled = jitted.lower({"w": 1}, 2).compile()
+    keyed = pyiree.jit(f, cache_key="numbers that do not fit")
+    for call in (jitted, compiled, keyed):
+        for _ in range(3):  # the last one is native
+            assert call({"w": 1}, 2) == 3
+        for args, where, number in (
+            (({"w": 2**40}, 2), r"params\['w'\]", str(2**40)),
+            (({"w": 1}, -(2**31) - 1), "n", str(-(2**31) - 1)),
+            (({"w": 1}, 2**31), "n", str(2**31)),
+            (({"w": 1}, 2**1000), "n", "an integer of 1001 bits"),
+        ):
+            with pytest.raises(
+                OverflowError, match=f"f can't be called with {number} as {where}: it is out of bounds"
+            ) as e:
+                call(*args)
+            assert isinstance(e.value, pyiree.SignatureError)
+            with pytest.raises(OverflowError):
+                jax.jit(f)(*args)
+        assert call({"w": 1}, 2**31 - 3) == 2**31 - 2
+
+
 @pytest.mark.parametrize("value", [RECORDS, RECORDS[0], RECORDS.view(np.recarray), np.zeros(2, "V8")])
 def test_structured_dtypes_are_refused_by_name(value):
     @pyiree.jit

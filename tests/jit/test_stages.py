@@ -176,7 +176,7 @@ class TestCompiled:
             compiled(X[:, 0], ARGS[1])
         with pytest.raises(pyiree.SignatureError, match="not int32\\[2, 3\\]"):
             compiled(X.astype(np.int32), ARGS[1])
-        with pytest.raises(pyiree.SignatureError, match="compiled for arguments"):
+        with pytest.raises(pyiree.SignatureError, match="compiled for 2 positional arguments, not 1"):
             compiled(X)
         with pytest.raises(pyiree.SignatureError, match="can't be transformed"):
             jax.jit(compiled)(*ARGS)
@@ -250,7 +250,16 @@ class TestWithoutTracing:
             pyiree.compile("nothing.mlir")
         with pytest.raises(pyiree.CompileError, match="empty"):
             pyiree.compile("")
-        with pytest.raises(pyiree.PyireeError, match="there is no file"):
-            pyiree.load(tmp_path / "nothing.vmfb")
+        for kind in (pyiree.PyireeError, FileNotFoundError):
+            with pytest.raises(kind, match=r"^there is no file .*nothing.vmfb$"):
+                pyiree.load(tmp_path / "nothing.vmfb")
+        doubt = r"; is this StableHLO text, bytecode or a portable artifact\?$"
+        for prose in ("# A title\n\nAnd text.", b"hello"):
+            with pytest.raises(pyiree.CompileError, match=doubt):
+                pyiree.compile(prose)
+        with pytest.raises(pyiree.CompileError, match="expected StableHLO text, bytecode or a portable artifact"):
+            pyiree.compile(b"\0\xff\xfe")
+        with pytest.raises(pyiree.CompileError, match=r"expected operation name in quotes$"):
+            pyiree.compile("module {")
         with pytest.raises(AttributeError, match="no function 'other'; it has main"):
             pyiree.compile(TEXT).other  # noqa: B018

@@ -104,6 +104,8 @@ def test_files_that_can_t_be_read_are_named(pyiree_command, tmp_path):
         assert error == f"pyiree: error: {tmp_path} is a folder, not a file\n"
     source = tmp_path / "wrong.mlir"
     source.write_text("import nothing\n")
+    doubt = "is this StableHLO text, bytecode or a portable artifact?"
+    assert doubt in pyiree_command("compile", source, code=1).stderr
     for phase in ("stablehlo", "flow"):
         error = pyiree_command("compile", source, f"--compile-from={phase}", code=1).stderr
         assert f"error: {source}:1:1: " in error and f"(read as {phase}; --compile-from" in error
