@@ -142,11 +142,11 @@ class _Settings(types.ModuleType):
         super().__delattr__(name)
 
 
-def _checked(name: str, value: Any, given_as: str) -> Any:
+def _checked(name: str, value: Any, source: str) -> Any:
     try:
         return SETTINGS[name].parse(value)
     except (ValueError, TypeError) as error:
-        raise ConfigError(f"{given_as} = {value!r}: {error}") from None
+        raise ConfigError(f"{source} = {value!r}: {error}") from None
 
 
 def _warn_if_too_late(name: str, value: int) -> None:

@@ -48,7 +48,8 @@ def jit(
 
     `cache_key` names what the function computes: programs are found on disk by it and by the types of the
     arguments, and neither traced nor looked at by jax.  Who gives one changes it whenever the function, what
-    it closes over, or jax's configuration changes (`jax_enable_x64` and variables JAX_… aside).
+    it closes over, or jax's configuration changes (`jax_enable_x64` and variables JAX_… aside).  Methods and other
+    objects that are no plain functions are compiled as without a key.
     """
     unknown = set(shardings) - {"in_shardings", "out_shardings"}
     if unknown:

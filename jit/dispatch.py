@@ -165,8 +165,8 @@ class Call:
         try:
             arrays = [read(leaves[n]) for n, read in self._inputs]
         except OverflowError:
-            self._refuse_large_number(leaves)
-            raise
+            place = next(k for k, (n, read) in enumerate(self._inputs) if _overflows(read, leaves[n]))
+            raise self._too_large(place, leaves) from None
         if self.constants:
             arrays = self.constants + arrays
         if self._mutable is not None:
@@ -180,19 +180,23 @@ class Call:
             results = self._mutable.write(leaves, results)
         return self._unflatten(results)
 
-    def _refuse_large_number(self, leaves: Sequence[Any]) -> None:
-        """Raises an error that names the number of Python's that does not fit."""
-        for (n, read), aval in zip(self._inputs, self.in_avals):
-            try:
-                read(leaves[n])
-            except OverflowError:
-                where, dtype = self._leaf_names()[n], numpy_type(aval)[1]
-                raise NumberTooLargeError.of(self._name, leaves[n], where, dtype) from None
+    def _too_large(self, place: int, leaves: Sequence[Any]) -> NumberTooLargeError:
+        """The error for a number of Python's that does not fit the program's argument in this place."""
+        n, dtype = self.kept[place], numpy_type(self.in_avals[place])[1]
+        return NumberTooLargeError.of(self._name, leaves[n], self._leaf_names()[n], dtype)
 
     @property
     def writes_arguments(self) -> bool:
         """Whether there are mutable arrays among the arguments or closed over."""
         return self._mutable is not None
+
+
+def _overflows(read: Callable[[Any], np.ndarray], leaf: Any) -> bool:
+    try:
+        read(leaf)
+    except OverflowError:
+        return True
+    return False
 
 
 def _host_wrappers(out_avals: Sequence[Any], as_jax: bool) -> list[Callable[[Any], Any] | None] | None:
