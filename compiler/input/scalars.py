@@ -405,7 +405,7 @@ MANTISSA_BITS = {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}
 def reduce_precision(s: Emitter, x: Value, exponent_bits: int, mantissa_bits: int) -> Value:
     """Rounds to a format of fewer bits and back, on the bits: to nearest even, overflow to infinity, what is below
     the narrow format's normal range to zero of its sign. NaN stays, but a format without mantissa has none: it gives
-    infinity of its sign, as StableHLO's reference does."""
+    infinity, as StableHLO's reference does."""
     width = x.type.width
     mantissa = MANTISSA_BITS[x.type.name]
     exponent = width - 1 - mantissa
@@ -434,7 +434,6 @@ def reduce_precision(s: Emitter, x: Value, exponent_bits: int, mantissa_bits: in
     magnitude = s.binary("arith.andi", bits, s.integer(magnitude_mask, word))
     is_nan = s.cmpi("ugt", magnitude, s.integer(infinity, word))
     if mantissa_bits == 0:
-        signed = s.binary("arith.andi", bits, s.integer(-(1 << (width - 1)) | infinity, word))
-        return s.cast("arith.bitcast", s.select(is_nan, signed, reduced), x.type)
+        return s.cast("arith.bitcast", s.select(is_nan, s.integer(infinity, word), reduced), x.type)
     return s.select(is_nan, x, s.cast("arith.bitcast", reduced, x.type))
 

@@ -7,15 +7,16 @@ padded operand by `tensor.extract`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from pyiree.compiler.input.converter import Converter, converts
-from pyiree.compiler.input.elements import FLOAT, SIGNED
+from pyiree.compiler.input.elements import FLOAT, SIGNED, Element, element
 from pyiree.compiler.input.emitter import PARALLEL, REDUCTION, projection
 from pyiree.compiler.input.import_mlir import Shaped
 from pyiree.compiler.input.reductions import initial
+from pyiree.compiler.input.scalars import convert
 from pyiree.compiler.input.shapes import broadcast, pad, reverse
 from pyiree.compiler.input.values import Lazy, Tensor, Uniform
 from pyiree.compiler.ir.attributes import ArrayAttr, FloatAttr, IntegerAttr, bool_attr
@@ -61,9 +62,7 @@ def _reduce_window(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     if running is not None:
         dimension, backwards = running
         return [_scan(c, inputs[0], initials[0], dimension, backwards, body, results[0])]
-    padded = [
-        _padded(c, value, start, low, high, base_dilations) for value, start in zip(inputs, initials)
-    ]
+    padded = [_padded(c, value, start, low, high, base_dilations) for value, start in zip(inputs, initials)]
     return _places(c, padded, initials, window, strides, dilations, body, results)
 
 
@@ -84,51 +83,79 @@ def _running_dimension(
     return None
 
 
-def _scan(
-    c: Converter, operand: Lazy, start: Lazy, dimension: int, backwards: bool, body: Any, result: Shaped
-) -> Lazy:
-    """The scan itself begins with the first element; how often the window meets the initial value is added to it."""
-    n = result.shape[dimension]
+def _scan(c: Converter, operand: Lazy, start: Lazy, dimension: int, backwards: bool, body: Any, result: Shaped) -> Lazy:
+    """A scan, of sums and products of half types in f32, rounded once as in reductions."""
     operation = _only_op(body)
     neutral = operation is not None and _is_neutral(operation, start)
     if neutral and operation == "stablehlo.add" and result.element.kind == FLOAT:
         # Not quite: 0.0 + -0.0 is 0.0.
         operand = c.map(result, [operand, start], lambda scalars: c.scalar_block(body, scalars))
-    value = c.tensor(operand)
-    if backwards:
-        value = reverse(c, value, [dimension])
-    running: Lazy = Tensor(result, _scanned(c, value, dimension, body, result))
-    if backwards:
-        running = Tensor(result, reverse(c, c.tensor(running), [dimension]))
-    if neutral:
-        return running
-    if operation in _IDEMPOTENT:
-        starts = broadcast(c, start, result, [])
-    else:
-        # In front of the first element the window meets n initial values, in front of the last one it meets one.
-        row = Shaped((n,), result.element, TensorType((n,), result.element.type))
-        powers = _scanned(c, initial(c, start, row), 0, body, row)
-        starts = broadcast(c, Tensor(row, powers if backwards else reverse(c, powers, [0])), result, [dimension])
-    order = [running, starts] if backwards else [starts, running]
-    return c.map(result, order, lambda scalars: c.scalar_block(body, scalars))
+    wide = element("f32")
+    if operation not in _WIDENED or result.element.kind != FLOAT or result.element.type.width >= 32:  # type: ignore[attr-defined]
+        running = _Running(dimension, backwards, lambda scalars: c.scalar_block(body, scalars), operation)
+        return running.scan(c, operand, None if neutral else start, result)
+    name = _WIDENED[operation]
+
+    def converted(value: Lazy, target: Element) -> Lazy:
+        source, shaped = value.shaped.element, Shaped.of(value.shaped.shape, target)
+        return c.map(shaped, [value], lambda scalars: [convert(c.emitter, scalars[0], source, target)])
+
+    running = _Running(dimension, backwards, lambda scalars: [c.emitter.binary(name, *scalars)], operation)
+    first = None if neutral else converted(start, wide)
+    scanned = running.scan(c, converted(operand, wide), first, Shaped.of(result.shape, wide))
+    return converted(scanned, result.element)
 
 
-def _scanned(c: Converter, value: Value, dimension: int, body: Any, result: Shaped) -> Value:
-    emitter = c.emitter
-    kept = tuple(n for i, n in enumerate(result.shape) if i != dimension)
-    row = TensorType(kept, result.element.type)
-    block = Block([result.element.type] * 2)
-    with emitter.inside(block):
-        emitter.emit("iree_linalg_ext.yield", c.scalar_block(body, list(block.arguments)), ())
-    scan = emitter.emit(
-        "iree_linalg_ext.scan",
-        (value, emitter.empty(result.type), emitter.empty(row)),
-        (result.type, row),
-        {"dimension": IntegerAttr(dimension, i64), "inclusive": bool_attr(True)},
-        (Region(block),),
-        (1, 2),
-    )
-    return scan.results[0]
+#: What is combined in f32 where the elements are narrower.
+_WIDENED = {"stablehlo.add": "arith.addf", "stablehlo.multiply": "arith.mulf"}
+
+
+class _Running(NamedTuple):
+    """A running combination: along which dimension, from its end or its start, by which scalar ops; `operation` is the
+    one op of StableHLO that these are, None for others."""
+
+    dimension: int
+    backwards: bool
+    combine: Callable[[list[Value]], Sequence[Value]]
+    operation: str | None
+
+    def scan(self, c: Converter, operand: Lazy, start: Lazy | None, result: Shaped) -> Lazy:
+        """The scan itself begins with the first element; how often the window meets the initial value, if that changes
+        anything, is added to it."""
+        value = c.tensor(operand)
+        if self.backwards:
+            value = reverse(c, value, [self.dimension])
+        running: Lazy = Tensor(result, self._scanned(c, value, self.dimension, result))
+        if self.backwards:
+            running = Tensor(result, reverse(c, c.tensor(running), [self.dimension]))
+        if start is None:
+            return running
+        if self.operation in _IDEMPOTENT:
+            starts = broadcast(c, start, result, [])
+        else:
+            # In front of the first element the window meets n initial values, in front of the last one it meets one.
+            row = Shaped.of((result.shape[self.dimension],), result.element)
+            powers = self._scanned(c, initial(c, start, row), 0, row)
+            ordered = powers if self.backwards else reverse(c, powers, [0])
+            starts = broadcast(c, Tensor(row, ordered), result, [self.dimension])
+        order = [running, starts] if self.backwards else [starts, running]
+        return c.map(result, order, self.combine)
+
+    def _scanned(self, c: Converter, value: Value, dimension: int, result: Shaped) -> Value:
+        emitter = c.emitter
+        row = TensorType([n for i, n in enumerate(result.shape) if i != dimension], result.element.type)
+        block = Block([result.element.type] * 2)
+        with emitter.inside(block):
+            emitter.emit("iree_linalg_ext.yield", self.combine(list(block.arguments)), ())
+        scan = emitter.emit(
+            "iree_linalg_ext.scan",
+            (value, emitter.empty(result.type), emitter.empty(row)),
+            (result.type, row),
+            {"dimension": IntegerAttr(dimension, i64), "inclusive": bool_attr(True)},
+            (Region(block),),
+            (1, 2),
+        )
+        return scan.results[0]
 
 
 _IDEMPOTENT = ("stablehlo.maximum", "stablehlo.minimum", "stablehlo.and", "stablehlo.or")

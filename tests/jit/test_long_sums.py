@@ -1,5 +1,6 @@
 """Long sums of f32 are as accurate as NumPy's, which adds up in pairs: 10 million numbers of one sign."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pyiree
@@ -65,3 +66,23 @@ def test_products_with_a_vector(numbers, shape, axis):
 def test_products_of_two_vectors(numbers):
     exact = numbers.astype(np.float64) @ numbers.astype(np.float64)
     assert error(pyiree.jit(jnp.dot)(numbers, numbers), exact) <= ROUNDING
+
+
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, np.float16, jnp.float8_e4m3fn], ids=lambda t: np.dtype(t).name)
+@pytest.mark.parametrize("reverse", [False, True])
+def test_running_sums_and_products_of_half_types_are_rounded_once(dtype, reverse):
+    x = np.random.default_rng(0).standard_normal(1000).astype(np.float32)
+    near_one = (1 + x[:60] / 20).astype(dtype)
+    x = (x / 20).astype(dtype)
+    step = -1 if reverse else 1
+    for function, given in ((np.cumsum, x), (np.cumsum, np.abs(x)), (np.cumprod, near_one)):
+        ours = {np.cumsum: jax.lax.cumsum, np.cumprod: jax.lax.cumprod}[function]
+        exact = function(given.astype(np.float64)[::step])[::step]
+        got = np.asarray(pyiree.jit(lambda v, ours=ours: ours(v, reverse=reverse))(given))
+        wanted = exact.astype(np.float32).astype(dtype)
+        spacing = np.abs(np.nextafter(wanted.astype(np.float32), np.inf)) * float(jnp.finfo(dtype).eps)
+        # A value between two may be rounded either way.
+        assert (got == wanted).mean() > 0.98
+        assert (
+            np.abs(got.astype(np.float64) - exact) <= 0.51 * spacing + float(jnp.finfo(dtype).smallest_subnormal)
+        ).all()
