@@ -151,6 +151,13 @@ class Lowering(NamedTuple):
     written: tuple[int | None, ...]
 
 
+def refuse_leaked(traced: JaxTraced) -> None:
+    """jax's error for a value of an earlier trace that a function closes over."""
+    for constant in traced._consts:
+        if isinstance(constant, _core.Tracer):
+            raise _core.escaped_tracer_error(constant)
+
+
 def lower_for_cpu(traced: JaxTraced) -> Lowering:
     """Lowers to a StableHLO module in memory, for the CPU whatever jax's default device is."""
     lowered = traced.lower(lowering_platforms=("cpu",))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from pyiree.errors import UnsupportedError
-from pyiree.jax_internals import ArrayImpl, JaxTraced, Lowering, lift_constants, lower_for_cpu
+from pyiree.jax_internals import ArrayImpl, JaxTraced, Lowering, lift_constants, lower_for_cpu, refuse_leaked
 from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 # Larger closed-over arrays become arguments; smaller ones are worth folding.
@@ -43,6 +43,7 @@ class LoweredFunction:
 
 def lower(traced: JaxTraced, constant_limit: int = CONSTANT_LIMIT) -> LoweredFunction:
     """The StableHLO of a trace; arrays of more than `constant_limit` bytes become arguments."""
+    refuse_leaked(traced)
     if traced._num_consts:
         raise UnsupportedError([("mutable array", traced.fun_name)], "pass a jax.Ref as an argument to jax.jit instead")
     lifted, constants = lift_constants(traced, constant_limit)

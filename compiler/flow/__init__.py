@@ -20,6 +20,7 @@ register_passes(
         "pyiree-flow-form-loop-regions": "pyiree.compiler.flow.form_loop_regions",
         "iree-dispatch-creation-form-dispatch-regions": "pyiree.compiler.flow.form_dispatch_regions",
         "iree-flow-outline-dispatch-regions": "pyiree.compiler.flow.outline_dispatch_regions",
+        "pyiree-flow-merge-host-calls": "pyiree.compiler.flow.merge_host_calls",
         "pyiree-flow-materialize-host-scalars": "pyiree.compiler.flow.materialize_host_scalars",
         "pyiree-flow-fold-integer-ranges": "pyiree.compiler.flow.fold_integer_ranges",
         "pyiree-flow-split-conditions": "pyiree.compiler.flow.split_conditions",

@@ -3,6 +3,7 @@
 PASSES = (
     "iree-abi-wrap-entry-points",
     "iree-hal-assign-target-devices",
+    "pyiree-flow-merge-host-calls",
     "pyiree-flow-materialize-host-scalars",
     "pyiree-flow-split-conditions",
     "pyiree-flow-fold-integer-ranges",

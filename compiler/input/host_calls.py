@@ -46,14 +46,14 @@ def _convert_lapack(c: Converter, op: Any, operands: list[Lazy], name: str) -> S
         counts = f"{len(routine.operands)} operands and {len(routine.results)} results"
         raise c.emitter.unsupported(op, f"@{name} with other than {counts}")
     scalars = [c.emitter.integer(given[attribute], i32) for attribute in routine.attributes]
-    return call_with_views(c, op, f"{LAPACK_MODULE}.{name}", operands, scalars)
+    return call_with_views(c, op, f"{LAPACK_MODULE}.{name}", operands, scalars, marks=("nosideeffects",))
 
 
 def _convert_callback(c: Converter, op: Any, operands: list[Lazy]) -> Sequence[Any]:
     has_token = any(isinstance(operand, Token) for operand in operands)
     number = _attributes(op)["index"]
     name = f"{CALLBACK_MODULE}.{ORDERED_CALLBACK if has_token else CALLBACK}{number}"
-    return call_with_views(c, op, name, operands, may_suspend=True)
+    return call_with_views(c, op, name, operands, marks=("vm.yield",))
 
 
 for _name in LAPACK_ROUTINES:
@@ -74,7 +74,7 @@ def call_with_views(
     callee: str,
     operands: Sequence[Any],
     scalars: Sequence[Value] = (),
-    may_suspend: bool = False,
+    marks: Sequence[str] = (),
 ) -> list[Any]:
     """A call of an imported function on buffer views in the layouts of the custom call, then scalars. Tokens are not
     passed."""
@@ -87,7 +87,7 @@ def call_with_views(
     ]
     shapes = [c.reader.shaped(value.type) for value in op.results]
     arguments, types = [*views, *scalars], [BufferViewType()] * sum(shaped is not None for shaped in shapes)
-    c.imports.declare(callee, [value.type for value in arguments], types, may_suspend)
+    c.imports.declare(callee, [value.type for value in arguments], types, marks)
     call = emitter.emit("util.call", arguments, types, {"callee": c.imports.symbol(callee)})
     given = iter(call.results)
     results: list[Any] = []

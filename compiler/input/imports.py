@@ -20,10 +20,11 @@ class Imports:
     def __init__(self) -> None:
         self._declared: dict[str, FuncOp] = {}
 
-    def declare(self, name: str, inputs: Sequence[Type], results: Sequence[Type], may_suspend: bool = False) -> None:
-        """Says that the program calls `module.function`; all calls of it have one type."""
+    def declare(self, name: str, inputs: Sequence[Type], results: Sequence[Type], marks: Sequence[str] = ()) -> None:
+        """Says that the program calls `module.function`; all calls of it have one type. `marks` are attributes:
+        `vm.yield` where it may suspend the program, `nosideeffects` where it gives the same for the same."""
         if name not in self._declared:
-            attributes: dict[str, Attribute] = {"vm.yield": UnitAttr()} if may_suspend else {}
+            attributes: dict[str, Attribute] = {mark: UnitAttr() for mark in marks}
             self._declared[name] = FuncOp(
                 sym_name=name,
                 function_type=FunctionType(inputs, results),

@@ -60,7 +60,8 @@ class _Known:
         del self.added[start:]
 
 
-def _key(op: Operation) -> tuple:
+def equivalence_key(op: Operation) -> tuple:
+    """What equal ops have in common, but for their regions."""
     operands: Any = op._operands
     if Commutative in op.traits:
         operands = tuple(sorted(map(id, operands)))
@@ -120,7 +121,7 @@ def _block(block: Block, known: _Known, dominance: Dominance) -> None:
             op.erase()
             continue
         if op._results and is_pure(op):
-            key = _key(op)
+            key = equivalence_key(op)
             twin = known.ops.get(key)
             if twin is not None and (not op.regions or _same_regions(twin, op)):
                 op.replace_all_uses_with(twin)

@@ -386,6 +386,12 @@ class TestErrors:
         with pytest.raises(TypeError, match="missing 1 required positional argument: 'x'"):
             pyiree.jit(lambda x: x)()
 
+    def test_a_value_of_an_earlier_trace(self):
+        kept = []
+        pyiree.jit(lambda x: kept.append(x * 2))(X)
+        with pytest.raises(jax.errors.UnexpectedTracerError, match=r"test_jit.py:\d+"):
+            pyiree.jit(lambda x: x + kept[0])(X)
+
     def test_branching_on_a_traced_value_names_the_line(self):
         @pyiree.jit
         def f(x):
