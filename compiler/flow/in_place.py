@@ -69,7 +69,10 @@ def _written_over(value: Value, region: DispatchRegionOp) -> Value | None:
         return None
     if target.defining_op is not None and region.is_ancestor_of(target.defining_op):
         return None
-    others = [use.owner for use in target.uses if use.owner is not op and region.is_ancestor_of(use.owner)]
+    users = [use.owner for use in target.uses]
+    if users.count(op) > 1:  # a scatter of what it is made to, or from where it is made to: read at other places too
+        return None
+    others = [user for user in users if user is not op and region.is_ancestor_of(user)]
     return target if all(_reads_what_it_writes(op, other) for other in others) else None
 
 
