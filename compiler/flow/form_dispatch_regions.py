@@ -73,6 +73,12 @@ class _BlockGrouping:
         self.groups: dict[FusionGroup, None] = {}
         #: Which groups and ops of the host come after which.
         self.graph = Reachability()
+        #: The results of regions, by the values that they are.
+        self._stored: dict[Value, Value] = {}
+        #: For ops of groups that were cut, until they have a place again: what has one and comes before them.
+        self._feeders: dict[Operation, tuple[set[Hashable], set[Hashable]]] = {}
+        self._producers: dict[Operation, list[Operation | None]] = {}
+        self._became: dict[Hashable, FusionGroup] = {}
         self._unused: set[Operation] = set()
         self._next_effect: Operation | None = None
 
@@ -84,7 +90,7 @@ class _BlockGrouping:
                 self._place(op)
         if not self.groups:
             return
-        while (wide := [group for group in self.groups if group.is_to_be_cut]):
+        while wide := self._wide_groups():
             for group in wide:
                 self._cut(group)
         self._merge_rows()
@@ -95,6 +101,12 @@ class _BlockGrouping:
         _drop_unneeded(self.block)  # the ops that now stand in regions
         sort_block(self.block)
 
+    def _wide_groups(self) -> list[FusionGroup]:
+        """The groups to be cut, now that it is known what other groups read of each."""
+        for group in self.groups:
+            group.stored = dict.fromkeys(self._escaping(group))
+        return [group for group in self.groups if group.is_to_be_cut]
+
     # Grouping.
 
     def _place(self, op: Operation) -> None:
@@ -103,7 +115,7 @@ class _BlockGrouping:
             if isinstance(group, FusionGroup) and group.is_full:
                 self._cut(group)
         readers = self._readers(op)
-        groups = [node for node in readers if isinstance(node, FusionGroup)]
+        groups = [node for node in readers if isinstance(node, FusionGroup) and self._may_follow(op, node)]
         if not readers:
             self._unused.add(op)
         elif len(readers) == len(groups) == 1 and groups[0].accepts(op):
@@ -170,13 +182,48 @@ class _BlockGrouping:
                 del self.group_of[op]
             else:
                 self.copied_into[op] = [g for g in self.copied_into[op] if g is not group]
+        self._note_feeders(again)
         for op in again:
             self._place(op)
+            # What it is made from may have been placed before; that then comes before another group than it did.
             nodes = self._nodes_of(op)
-            for value in (*op.operands, *_captures(op)):
-                # What makes it may have been placed before; it then comes before another group than it did.
-                for node in self._nodes_of(value.defining_op):
-                    self.graph.extend(node, [n for n in nodes if n is not node])
+            for node in map(self._now, set().union(*self._feeders.pop(op))):
+                self.graph.extend(node, [n for n in nodes if n is not node])
+        self._note_feeders(())  # for what another cut, in the midst of which this one was, has still to place
+
+    def _note_feeders(self, more: Iterable[Operation]) -> None:
+        """Notes for ops without a place what has one and comes before them: what they read, and what they need through
+        others that have none."""
+        homeless = sorted({*self._feeders, *more}, key=self.order.__getitem__)
+        self._feeders = {}
+        for op in homeless:
+            direct: set[Hashable] = set()
+            indirect: set[Hashable] = set()
+            for producer in self._producers_of(op):
+                if producer in self._feeders:
+                    indirect.update(*self._feeders[producer])
+                else:
+                    direct.update(self._nodes_of(producer))
+            self._feeders[op] = direct, indirect
+
+    def _producers_of(self, op: Operation) -> list[Operation | None]:
+        found = self._producers.get(op)
+        if found is None:
+            found = self._producers[op] = [value.defining_op for value in (*op.operands, *_captures(op))]
+        return found
+
+    def _may_follow(self, op: Operation, group: FusionGroup) -> bool:
+        """Whether what comes before an op would not come after it in a group."""
+        if op not in self._feeders:
+            return True
+        direct, indirect = [set(map(self._now, nodes)) for nodes in self._feeders[op]]
+        return group not in indirect and not any(self.graph.reaches([group], node) for node in direct | indirect)
+
+    def _now(self, node: Hashable) -> Hashable:
+        """What a group has become."""
+        while node in self._became:
+            node = self._became[node]
+        return node
 
     def _nodes_of(self, op: Operation | None) -> list[Hashable]:
         """The groups that an op is part of, or the op on the host; none if it has no place yet."""
@@ -245,6 +292,7 @@ class _BlockGrouping:
     def _replace(self, old: FusionGroup, group: FusionGroup) -> None:
         """Has a group stand for another whose ops it has taken over."""
         self.graph.unite(group, old)
+        self._became[old] = group
         del self.groups[old]
         for op in old.ops:
             if op in old.clones:
@@ -256,54 +304,64 @@ class _BlockGrouping:
     # Making regions.
 
     def _make_region(self, group: FusionGroup) -> DispatchRegionOp:
-        members = self._without_outer_reshapes(sorted(group.ops, key=self.order.__getitem__))
+        members = self._without_outer_reshapes(group)
         mapping: dict[Value, Value] = {}
         body = Block()
         builder = Builder.at_end(body)
         own = [op for op in members if op not in group.clones]
         inside = set(own)
-        # A sort moves all of its tensors together, so each needs a place, read later or not.
-        escaping = [
-            r
-            for op in own
-            for r in op.results
-            if isinstance(op, SortOp) or any(u not in inside for u in self._outer_users(r, group))
-        ]
+        escaping = self._escaping(group, own)
         place = Builder.before(own[-1], fuse_locations([op.location for op in own]))
         for op in members:
             for operand in (*op.operands, *_captures(op)):
                 self._copy_inputs(operand, builder, mapping)
-            builder.insert(op.clone(mapping))
+            copy = builder.insert(op.clone(mapping))
+            # Who reads it may by now read what another group stores.
+            mapping.update((self._stored[r], c) for r, c in zip(op.results, copy.results) if r in self._stored)
         work = [builder.insert(EmptyOp([], result=type)).result for op in own for type in _work_memory(op)]
         builder.insert(ReturnOp([*[mapping[v] for v in escaping], *work]))
         dims = [d for v in escaping for d in dynamic_dims(place, v)]
         region = DispatchRegionOp(dims, (), body, results=[v.type for v in (*escaping, *work)])
         place.insert(region)
         for old, new in zip(escaping, region.results):
+            self._stored[old] = new
             old.replace_uses_if(new, lambda use: not _is_within(use.owner, inside))
         group.ops = dict.fromkeys(own)
         return region
 
-    @staticmethod
-    def _without_outer_reshapes(members: list[Operation]) -> list[Operation]:
-        """Leaves out reshapes of what the group reads: on the host they cost nothing."""
+    def _escaping(self, group: FusionGroup, own: Iterable[Operation] | None = None) -> list[Value]:
+        """The values of a group's own ops, or of some of them, that others read."""
+        ops = [op for op in group.ops if op not in group.clones] if own is None else own
+        inside = set(ops)
+        # A sort moves all of its tensors together, so each needs a place, read later or not.
+        return [
+            r
+            for op in ops
+            for r in op.results
+            if isinstance(op, SortOp) or any(u not in inside for u in self._outer_users(r, group))
+        ]
+
+    def _without_outer_reshapes(self, group: FusionGroup) -> list[Operation]:
+        """Leaves out reshapes of what the group reads: on the host they cost nothing. Not a copy, though, of one that
+        may stand in another group: this one would have to wait for that."""
         inside: set[Operation] = set()
         kept = []
-        for op in members:
-            if op.name in RESHAPES and op.operands[0].defining_op not in inside:
+        for op in sorted(group.ops, key=self.order.__getitem__):
+            is_outer = op.name in RESHAPES and op.operands[0].defining_op not in inside
+            if is_outer and not (op in group.clones and op in self.group_of):
                 continue
             inside.add(op)
             kept.append(op)
         return kept
 
     def _outer_users(self, value: Value, group: FusionGroup) -> list[Operation]:
+        """The ops that read a value of a group elsewhere: on the host, or in a group without a copy of what makes it."""
         users = []
         for user in value.users:
             while user.block is not self.block:
                 user = user.parent_op  # type: ignore[assignment]
-            # What is a copy here may stand in another group as well, which reads what this one stores.
-            elsewhere = user in self.group_of or any(g is not group for g in self.copied_into.get(user, ()))
-            if user not in group.clones or elsewhere:
+            homes = [*self.copied_into.get(user, ()), *([self.group_of[user]] if user in self.group_of else ())]
+            if not homes or any(h is not group and value.defining_op not in h.clones for h in homes):
                 users.append(user)
         return users
 

@@ -384,8 +384,8 @@ class FusionGroup:
 
     @property
     def is_to_be_cut(self) -> bool:
-        """Whether it can't stay as it is."""
-        return not self._is_cut and self.bindings > MAX_BINDINGS
+        """Whether it can't stay as it is, and can be made smaller."""
+        return bool(self._steps) and self.bindings > MAX_BINDINGS
 
     def cut(self) -> list[Operation]:
         """Goes back to an earlier state, for good; gives the ops that are no longer part of it, last ones first.
@@ -399,7 +399,7 @@ class FusionGroup:
         states = [(self._made_before(), 0, len(self.ops))]
         for number, (step, arguments) in enumerate(steps[:-1], 1):
             step(self, *arguments)
-            if self.bindings <= MAX_BINDINGS:
+            if len(self.inputs) + self._count_escaping() <= MAX_BINDINGS:
                 states.append((self._made_before(), number, len(self.ops)))
         enough = states[-1][2] // 2
         _, kept, _ = min([s for s in states if s[2] >= enough], key=lambda state: (state[0], -state[1]))
@@ -408,6 +408,16 @@ class FusionGroup:
             step(self, *arguments)
         self._steps, self._is_cut = steps[:kept], True
         return [op for op in whole if op not in self.ops]
+
+    def _count_escaping(self) -> int:
+        """How many values have readers outside of the group as it stands; what reads them in a copy may be elsewhere
+        too."""
+        return sum(
+            any(user not in self.ops or user in self.clones for user in result.users)
+            for op in self.ops
+            if op not in self.clones
+            for result in op.results
+        )
 
     def _made_before(self) -> int:
         """How many values the group reads that dispatches make."""

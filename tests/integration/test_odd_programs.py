@@ -137,3 +137,22 @@ def test_a_branch_that_turns_out_to_be_dead_while_it_is_cleaned_up():
         return lax.cond(k % 3 == 1, doubled, lambda x: x + 1, x)
 
     same_as_jax(function, np.ones(7, np.float32))
+
+
+def test_long_chains_whose_values_the_gradient_reads():
+    """More values than one kernel can store, and copies of slices in groups that were cut."""
+
+    def unrolled(a, c):
+        total = 0.0
+        for row in a:
+            c, total = jnp.sin(c + row), total + (c * row).sum()
+        return total
+
+    def scanned(a, c):
+        return lax.scan(lambda c, row: (jnp.sin(c + row), c * row), c, a, unroll=True)[1].sum()
+
+    c = np.ones(3, np.float32)
+    for function in (unrolled, scanned):
+        for length in (41, 56, 60):
+            a = np.full((length, 3), 1 / length, np.float32)
+            same_as_jax(jax.grad(function, (0, 1)), a, c, rtol=2e-5)
