@@ -355,7 +355,7 @@ class _BlockGrouping:
         return kept
 
     def _outer_users(self, value: Value, group: FusionGroup) -> list[Operation]:
-        """The ops that read a value of a group elsewhere: on the host, or in a group without a copy of what makes it."""
+        """The ops that read a value elsewhere: on the host, or in a group without a copy of what makes it."""
         users = []
         for user in value.users:
             while user.block is not self.block:
