@@ -170,8 +170,14 @@ def lower_for_cpu(traced: JaxTraced) -> Lowering:
     [main] = [
         op for op in module.body.operations if getattr(op, "sym_name", None) is not None and op.sym_name.value == "main"
     ]
+    shapes = arguments["shape_poly_state"]
+    if shapes is not None and shapes.uses_dim_vars:
+        # A function that was exported for shapes of any size is called: its shapes are those of this call.
+        refined = _mlir.refine_polymorphic_shapes(module)
+    else:
+        refined = module
     return Lowering(
-        module=module,
+        module=refined,
         lowered=lowered,
         kept=tuple(sorted(arguments["kept_var_idx"])),
         in_avals=tuple(arguments["global_in_avals"]),

@@ -163,3 +163,23 @@ def test_convolution_with_padding_known_when_run(padding):
     shape = "x".join(map(str, expected.shape)) + "xf32"
     found = pyiree.compile(CONVOLUTION.replace("RESULT", shape)).main(x, k, np.array(padding, np.int32))
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+EXPORTED = {
+    "cond": lambda x: jax.lax.cond(x.sum() > 0, lambda x: x, lambda x: -x, x),
+    "running sum": lambda x: jnp.cumsum(x, 0),
+    "window": lambda x: jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (2, 1), (1, 1), "SAME"),
+    "cholesky": lambda x: jnp.linalg.cholesky(x @ x.T + 10 * jnp.eye(x.shape[0], dtype=x.dtype)),
+    "sort": lambda x: jnp.sort(x, 0),
+}
+
+
+@pytest.mark.parametrize("name", EXPORTED)
+def test_an_exported_function_is_called_with_known_sizes(name):
+    """Its shapes are then those of the arguments, as `jax.jit` has it."""
+    symbolic = jax.ShapeDtypeStruct(export.symbolic_shape("n, 5", constraints=["n>=2"]), np.float32)
+    call = export.export(jax.jit(EXPORTED[name]))(symbolic).call
+    x = np.random.default_rng(0).standard_normal((4, 5)).astype(np.float32)
+    np.testing.assert_allclose(pyiree.jit(call)(x), jax.jit(call)(x), rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError, match="n"):
+        pyiree.jit(call)(x[:1])
