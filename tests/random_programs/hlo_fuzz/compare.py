@@ -66,9 +66,12 @@ def _floats(element, ours, oracle, moved, exact, spread, magnitude, flushes):
         allowed += 16 * float(info.tiny) * flushes
         gap = np.abs(ours.astype(np.float64) - oracle.astype(np.float64))
         near = (gap <= allowed) | ~np.isfinite(spread)
+        # What is too large is infinity, or NaN in a type without that.
+        overflows = magnitude + allowed > float(info.max)
         if np.isnan(np.array(np.inf).astype(ours.dtype)):
-            # What is too large for a type without infinity is NaN.
-            near |= np.isnan(ours) & (magnitude + allowed > float(info.max))
+            near |= np.isnan(ours) & overflows
+        else:
+            near |= np.isinf(ours) & (np.signbit(ours) == np.signbit(oracle)) & overflows
     near |= ours == oracle
     return np.where(nan, np.isnan(ours), open_ | near)
 
