@@ -24,7 +24,8 @@ from pyiree.compiler.dialects.iree_linalg_ext import SortOp
 from pyiree.compiler.dialects.sort_runs import sort_runs
 from pyiree.compiler.dialects.tensor import EmptyOp
 from pyiree.compiler.flow.block_order import sort_block
-from pyiree.compiler.flow.fusion_model import FusionGroup, is_worth_copying
+from pyiree.compiler.flow.fused_ops import is_worth_copying
+from pyiree.compiler.flow.fusion_model import FusionGroup
 from pyiree.compiler.flow.host_tensor_ops import stays_on_host
 from pyiree.compiler.flow.in_place import updates_itself
 from pyiree.compiler.flow.op_kinds import RESHAPES, is_copied, kind_of

@@ -21,7 +21,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from pyiree.compiler.dialects.fourier import is_transform
 from pyiree.compiler.dialects.iree_linalg_ext import ScanOp, ScatterOp, SortOp, TopkOp
 from pyiree.compiler.dialects.linalg_interface import LinalgOp
-from pyiree.compiler.dialects.tensor_slices import ConcatOp
 from pyiree.compiler.flow.fused_indices import (
     ZERO,
     Index,
@@ -32,6 +31,18 @@ from pyiree.compiler.flow.fused_indices import (
     plain_dims,
     view_reads,
 )
+from pyiree.compiler.flow.fused_ops import (
+    CHEAP,
+    is_made_by,
+    is_plain_output,
+    is_turned_round,
+    is_worth_copying,
+    makes_columns,
+    reads_windows,
+    result_indices,
+    tensor_inputs,
+    users_of,
+)
 from pyiree.compiler.flow.in_place import updates_itself
 from pyiree.compiler.flow.known_sizes import loop_size, sizes_of
 from pyiree.compiler.flow.op_kinds import (
@@ -41,7 +52,6 @@ from pyiree.compiler.flow.op_kinds import (
     REDUCTION,
     RESHAPES,
     VIEW,
-    VIEWS,
     WHOLE,
     captured_tensors,
     cost_of,
@@ -52,15 +62,12 @@ from pyiree.compiler.flow.op_kinds import (
     kind_of,
     moves_only,
     runs_down_long_columns,
-    shows_windows,
 )
 from pyiree.compiler.ir.affine import AffineConstant, AffineDim
 from pyiree.compiler.ir.core import Operation, Value
 from pyiree.compiler.ir.types import TensorType
 from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
-#: Arithmetic that takes about as long as loading the result again would.
-CHEAP = 8.0
 #: Repeated instructions of a whole dispatch that take less time than starting one more.
 SMALL = 20_000.0
 #: Beyond this many ops, or instructions for a point, a kernel only grows; unrelated ones are not brought together to
@@ -70,8 +77,6 @@ MAX_COST = 4000.0
 MAX_COST_TOGETHER = 200.0
 #: Ops of whose results parts come from different places.
 PIECES = frozenset({"tensor.pad", "tensor.concat", "tensor.insert_slice"})
-#: Columns that a kernel turns round in registers.
-_FEW_COLUMNS = 12
 #: Fewer elements side by side are read slowly where rows are made of many such runs.
 _SHORT_RUN = 64
 #: Tensors that a dispatch reads and writes; executables take a few more.
@@ -158,7 +163,7 @@ class FusionGroup:
         self.domain = plain_dims(indices)
         if self.kind in (REDUCTION, CONTRACTION):
             self.rows = self.domain
-        for result, at in _result_indices(root, indices):
+        for result, at in result_indices(root, indices):
             self._note(result, Read(at, self.domain))
         self._include(root)
 
@@ -214,7 +219,7 @@ class FusionGroup:
             or not self.rows < plain
             or not self.covers(indices, plain)
             or len(set(extents)) != len(extents)
-            or _is_made_by(value.defining_op, CONTRACTION)  # type: ignore[arg-type]
+            or is_made_by(value.defining_op, CONTRACTION)  # type: ignore[arg-type]
         ):
             return None
         # What a reduction reads, stored on the way: rows now have elements.
@@ -236,7 +241,7 @@ class FusionGroup:
             return False
         if not reads or kind in (None, WHOLE) or any(result in self._gathered for result in op.results):
             return False
-        if any(value in self._apart for value in _tensor_inputs(op)):
+        if any(value in self._apart for value in tensor_inputs(op)):
             return False
         if kind in (ELEMENTWISE, VIEW):
             return self._accepts_elementwise(op, reads)
@@ -245,15 +250,15 @@ class FusionGroup:
     def _turns_pieces_round(self, op: Operation) -> bool:
         """Whether parts of what is turned round would come from different places. Blocks are turned round where all of
         them is there; elsewhere elements would be read one by one, which is dear where there are many."""
-        if elements_of(op.results[0]) <= _FEW_TO_MOVE or _makes_columns(op):
+        if elements_of(op.results[0]) <= _FEW_TO_MOVE or makes_columns(op):
             return False
         if op.name in PIECES:
-            return any(user in self.ops and not keeps_runs(user, 1) for user in _users(op))
-        return not keeps_runs(op, 1) and any(user in self.ops and user.name in PIECES for user in _users(op))
+            return any(user in self.ops and not keeps_runs(user, 1) for user in users_of(op))
+        return not keeps_runs(op, 1) and any(user in self.ops and user.name in PIECES for user in users_of(op))
 
     def _may_end_with(self, op: Operation) -> bool:
         """Whether an op is computed where it is read by a group that has been cut too."""
-        return is_worth_copying(op) and self.bindings + len(_tensor_inputs(op)) <= MAX_BINDINGS
+        return is_worth_copying(op) and self.bindings + len(tensor_inputs(op)) <= MAX_BINDINGS
 
     def _reads_of(self, op: Operation) -> list[Read]:
         return [read for result in op.results for read in self.reads.get(result, {}).values()]
@@ -265,7 +270,7 @@ class FusionGroup:
             plain = not any(has_moved(read.indices) for read in reads)
             moves = moves_only(op) and op.name not in ("tensor.extract_slice", "tensor.bitcast")
             # Vectors are read as such, or in blocks that are turned round, but not again for every place of a window.
-            beside_windows = any(user in self.ops and _reads_windows(user) for user in _users(op))
+            beside_windows = any(user in self.ops and reads_windows(user) for user in users_of(op))
             return plain and moves and keeps_runs(op, 1 if beside_windows else 2)
         rows = self._rows_to_be(op, reads)
         total = sum([self._recomputed(read, op, rows) for read in reads])
@@ -306,7 +311,7 @@ class FusionGroup:
         plain = plain_dims(indices)
         if plain == self.domain or not self.covers(indices, plain) or not self._are_rows(plain, self.domain):
             return None
-        return plain if _is_made_by(op, REDUCTION) else None
+        return plain if is_made_by(op, REDUCTION) else None
 
     def _are_rows(self, rows: frozenset[int], domain: frozenset[int]) -> bool:
         """Whether there are enough rows for the work, or little work, and a row is no heap of short runs."""
@@ -325,7 +330,7 @@ class FusionGroup:
             return False
         (indices,) = places
         plain = plain_dims(indices)
-        if not self.covers(indices, plain) or not all(_is_plain_output(op, n) for n in range(len(op.outputs))):
+        if not self.covers(indices, plain) or not all(is_plain_output(op, n) for n in range(len(op.outputs))):
             return False
         reduced = [loop_size(op, d) for d, runs in enumerate(op.iterators()) if runs != "parallel"]
         if not self._tells_apart(plain, reduced) or self._has_long_columns or runs_down_long_columns(op):
@@ -342,7 +347,7 @@ class FusionGroup:
         """Whether vectors of a contraction's result are stored as such or in blocks that are turned round, not element
         by element: it is turned round no further than that, or a factor was before."""
         last = [i for i in indices if i != ZERO][-1:]
-        return all(d in sorted(self.domain)[-2:] for d in last) or any(map(_is_turned_round, op.inputs))
+        return all(d in sorted(self.domain)[-2:] for d in last) or any(map(is_turned_round, op.inputs))
 
     def _tells_apart(self, rows: frozenset[int], reduced: Iterable[Hashable]) -> bool:
         """Whether at most one of the sizes beside the rows varies: a kernel knows dims by their extents."""
@@ -533,7 +538,7 @@ class FusionGroup:
         self._gathered.update(captured_tensors(op))
         for result in op.results:
             self.inputs.pop(result, None)
-        self.inputs.update(dict.fromkeys(_tensor_inputs(op)))
+        self.inputs.update(dict.fromkeys(tensor_inputs(op)))
         cost = cost_of(op)
         chosen = op.name in PIECES
         for result in op.results:
@@ -545,7 +550,7 @@ class FusionGroup:
                         pieces = frozenset([(piece, op, indices) for piece in read.pieces]) if chosen else read.pieces
                         self._note(operand, Read(indices, loops, read.repeats, spent, pieces))
         if kind_of(op) == CONTRACTION or any(result in self._contracted for result in op.results):
-            self._contracted.update(_tensor_inputs(op))
+            self._contracted.update(tensor_inputs(op))
 
     def _operand_reads(
         self, op: Operation, result: Value, read: Read
@@ -602,79 +607,3 @@ class FusionGroup:
 def _copies(reads: list[Read]) -> int:
     """How often a kernel has the instructions of what is read."""
     return sum([len(read.pieces) for read in reads])
-
-
-def is_worth_copying(op: Operation) -> bool:
-    """Whether computing a value where it is read costs less than writing it and reading it again."""
-    if kind_of(op) not in (ELEMENTWISE, VIEW) or cost_of(op) > CHEAP:
-        return False
-    outputs = getattr(op, "outputs", ())
-    read = sum([elements_of(v) for v in op.operands if isinstance(v.type, TensorType) and v not in outputs])
-    return read <= elements_of(op.results[0]) // 4 or (op.name in VIEWS and cost_of(op) == 0.0)
-
-
-def _makes_columns(op: Operation) -> bool:
-    """Whether the pieces are so few and thin that a kernel computes all of them for a vector of rows."""
-    if not isinstance(op, ConcatOp):
-        return False
-    extent = op.results[0].type.shape[op.properties["dim"].value]  # type: ignore[attr-defined]
-    return extent is not None and extent <= _FEW_COLUMNS
-
-
-def _is_turned_round(value: Value) -> bool:
-    """Whether a contraction reads a tensor as the transposition of another one, whose blocks it turns round."""
-    while value.defining_op is not None and value.defining_op.name in RESHAPES:
-        value = value.defining_op.operands[0]
-    op = value.defining_op
-    return op is not None and moves_only(op) and keeps_runs(op, 2) and not keeps_runs(op, 1)
-
-
-def _reads_windows(op: Operation) -> bool:
-    """Whether an op reads what windows see of a tensor."""
-    makers = [value.defining_op for value in op.operands]
-    return any(maker is not None and shows_windows(maker) for maker in makers)
-
-
-def _users(op: Operation) -> list[Operation]:
-    return [user for result in op.results for user in result.users]
-
-
-def _tensor_inputs(op: Operation) -> list[Value]:
-    """The tensors that an op reads, without those that it only starts from."""
-    values = op.inputs if isinstance(op, LinalgOp) else op.operands
-    return [v for v in (*values, *captured_tensors(op)) if isinstance(v.type, TensorType)]
-
-
-def _is_plain_output(op: LinalgOp, number: int) -> bool:
-    positions = op.maps()[len(op.inputs) + number].dim_positions()
-    return None not in positions and len(set(positions)) == len(positions)
-
-
-def _result_indices(op: Operation, indices: Indices) -> Iterator[tuple[Value, Indices]]:
-    """Where the results of an op are, when the first is at `indices`."""
-    if not isinstance(op, LinalgOp):
-        for result in op.results:
-            yield result, indices
-        return
-    outputs = op.maps()[len(op.inputs) :]
-    loops = dict(zip(outputs[0].dim_positions(), indices))
-    for result, output in zip(op.results, outputs):
-        yield result, tuple([loops.get(d, ("loop", op, d)) for d in output.dim_positions()])
-
-
-def _is_made_by(op: Operation, wanted: str) -> bool:
-    """Whether an op only goes on with what an op of some kind has found, element for element."""
-    count = elements_of(op.results[0])
-    pending, seen = [op], {op}
-    while pending and len(seen) < 40:
-        for value in pending.pop().operands:
-            producer = value.defining_op
-            if producer is None or producer in seen or elements_of(value) != count:
-                continue
-            kind = kind_of(producer)
-            if kind == wanted:
-                return True
-            if kind == ELEMENTWISE or producer.name in RESHAPES:
-                seen.add(producer)
-                pending.append(producer)
-    return False
