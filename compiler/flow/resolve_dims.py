@@ -13,6 +13,7 @@ from pyiree.compiler.dialects.arith import AddIOp, ConstantOp, MulIOp
 from pyiree.compiler.dialects.hal import TensorImportOp
 from pyiree.compiler.dialects.iree_linalg_ext import LinalgExtOp
 from pyiree.compiler.dialects.linalg_interface import LinalgOp
+from pyiree.compiler.dialects.scf import IfOp, IndexSwitchOp
 from pyiree.compiler.dialects.tensor import CastOp, CollapseShapeOp, DimOp, EmptyOp, ExpandShapeOp
 from pyiree.compiler.dialects.tensor_slices import ConcatOp, ExtractSliceOp, InsertSliceOp, PadOp
 from pyiree.compiler.ir.attributes import IntegerAttr
@@ -85,6 +86,8 @@ def _dim_of_result(builder: Builder, op: Operation, value: Value, dim: int) -> i
         if op.dim != dim:
             return dim_of(builder, op.operands[0], dim)
         return _joined(builder, AddIOp, [dim_of(builder, part, dim) for part in op.operands])
+    if isinstance(op, IfOp | IndexSwitchOp):
+        return _common_dim(builder, op, value.index, dim)
     if op.name.startswith(("arith.", "math.")):
         return dim_of(builder, next(v for v in op.operands if isinstance(v.type, TensorType)), dim)
     sizes = getattr(op, "result_dims", None)
@@ -92,6 +95,17 @@ def _dim_of_result(builder: Builder, op: Operation, value: Value, dim: int) -> i
         return None
     before = [v.type.shape.count(None) for v in op.results[: value.index] if isinstance(v.type, TensorType)]  # type: ignore[attr-defined]
     return sizes[sum(before) + number]
+
+
+def _common_dim(builder: Builder, op: Operation, number: int, dim: int) -> int | Value | None:
+    """A dim of what all branches yield as one result, if it is the same for all and known outside of them."""
+    ends = [region.entry.terminator for region in op.regions]
+    sizes = [dim_of(Builder.before(end), end.operands[number], dim) for end in ends]
+    first = sizes[0]
+    if any(size != first if isinstance(first, int) else size is not first for size in sizes):
+        return None
+    owner = first.defining_op if isinstance(first, Value) else None
+    return None if owner is not None and op.is_ancestor_of(owner) else first
 
 
 def _joined(builder: Builder, operation: type, sizes: list[int | Value]) -> Value:

@@ -34,6 +34,8 @@ PROGRAMS = {
     "pairs": (lambda x: x.reshape(-1, 2).sum(1), ["b, 6"]),
     "argmax": (lambda x: x.argmax(1), ["b, n"]),
     "sizes": (lambda x: x * x.shape[0] + x.shape[1], ["b, n"]),
+    "branches": (lambda x: jax.lax.cond(x[0, 0] > 0, lambda x: (x * 2, x.T), lambda x: (-x, x.T + 1), x)[1], ["b, n"]),
+    "switch": (lambda x: jax.lax.switch(x.shape[0] % 3, [jnp.sin, jnp.negative, lambda x: x + 1], x), ["b, n"]),
     "gradient": (lambda w, x: jax.grad(lambda w: jnp.sum(jnp.tanh(x @ w) ** 2))(w), ["8, 3", "b, 8"]),
 }
 
