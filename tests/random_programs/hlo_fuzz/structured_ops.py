@@ -267,7 +267,17 @@ def _product(s, name, operands, element, shape, attributes, plain=None):
             product = f'"stablehlo.{name}"({n}x, {n}y){told} : {types}'
             if x.element == "bf16":
                 return [*found, f"{n}p = {product}", *_flushed(n, given, wide, product, element, shape)]
-            return [*found, f"{n} = {product}"]
+            if x.element == element or not et.is_float(x.element):
+                return [*found, f"{n} = {product}"]
+            # The interpreter rounds products to the type of the factors, whose denormals lie far apart.
+            least = 64 * float(et.ml_dtypes.finfo(et.numpy_dtype(x.element)).tiny)
+            result = tensor(shape, element)
+            return [
+                *found,
+                f"{n}p = {product}",
+                f"{n}k = stablehlo.constant dense<{least:e}> : {result}",
+                f"{n} = stablehlo.add {n}p, {n}k : {result}",
+            ]
 
         error = of_magnitude(lines, element, 4.0 * max(1.0, et.epsilon_of(x.element) / et.epsilon_of(element)))
     s.emit(name, operands, element, shape, attributes, error, plain=plain and (prelude, given, told))
