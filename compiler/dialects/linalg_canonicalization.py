@@ -1,9 +1,12 @@
-"""Simplifications of `linalg.generic`: copies that copy nothing, inputs that are read twice or not at all."""
+"""Simplifications of `linalg.generic`: copies that copy nothing, inputs that are read twice or not at all, results that
+begin with what is not read."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from pyiree.compiler.dialects.linalg_interface import LinalgOp
+from pyiree.compiler.dialects.tensor import EmptyOp
 from pyiree.compiler.ir.affine import AffineDim, AffineMap
 from pyiree.compiler.ir.attributes import ArrayAttr
 from pyiree.compiler.ir.core import BlockArgument
@@ -72,4 +75,24 @@ def _others_tell_the_ranges(op: Any, maps: tuple[AffineMap, ...], kept: list[int
     return len(told) == len(op.iterators())
 
 
-GENERIC_PATTERNS = (ForwardCopies, DropInputs)
+class DropInitialValues(RewritePattern):
+    """Computed tensors whose elements the body does not begin with become empty ones."""
+
+    def match_and_rewrite(self, op: Any, rewriter: PatternRewriter) -> bool:
+        outputs, count = list(op.outputs), len(op.inputs)
+        unread = [
+            number
+            for number, value in enumerate(outputs)
+            if isinstance(value.defining_op, LinalgOp)
+            and None not in value.type.shape
+            and not op.body_block.arguments[count + number].has_uses
+        ]
+        for number in unread:
+            outputs[number] = rewriter.insert(EmptyOp([], result=outputs[number].type)).result
+        if unread:
+            op.outputs = outputs
+            rewriter.modified(op)
+        return bool(unread)
+
+
+GENERIC_PATTERNS = (ForwardCopies, DropInputs, DropInitialValues)

@@ -32,6 +32,8 @@ def resolve_dims(func: Operation, context: PassContext) -> None:
             continue
         builder, made = Builder.before(op), op.source.defining_op
         size = None if made is None else _dim_of_result(builder, made, op.source, position.value.value)
+        if size is None and isinstance(made, IfOp | IndexSwitchOp):
+            size = _dim_as_result(made, op.source.index, position.value.value)
         if size is not None:
             op.replace_all_uses_with([size if isinstance(size, Value) else index_constant(builder, size)])
             op.erase()
@@ -106,6 +108,16 @@ def _common_dim(builder: Builder, op: Operation, number: int, dim: int) -> int |
         return None
     owner = first.defining_op if isinstance(first, Value) else None
     return None if owner is not None and op.is_ancestor_of(owner) else first
+
+
+def _dim_as_result(op: IfOp | IndexSwitchOp, number: int, dim: int) -> Value:
+    """A dim of what branches yield as one result, as one more result."""
+    for region in op.regions:
+        end = region.entry.terminator
+        builder = Builder.before(end)
+        size = dim_of(builder, end.operands[number], dim)
+        end.set_operands([*end.operands, size if isinstance(size, Value) else index_constant(builder, size)])
+    return op.add_result(index)
 
 
 def _joined(builder: Builder, operation: type, sizes: list[int | Value]) -> Value:

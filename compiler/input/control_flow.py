@@ -11,7 +11,9 @@ from typing import Any
 
 from pyiree.compiler.input.converter import Converter, converts
 from pyiree.compiler.input.elements import BOOLEAN, SIGNED
+from pyiree.compiler.input.import_mlir import Shaped
 from pyiree.compiler.input.jaxlib_mlir import defining_op, dialect_attribute
+from pyiree.compiler.input.sizes import size_of
 from pyiree.compiler.input.values import TOKEN, Lazy, Tensor, Token, Uniform
 from pyiree.compiler.ir.attributes import IntegerAttr
 from pyiree.compiler.ir.core import Block, Region, Value
@@ -299,4 +301,13 @@ def _branches(c: Converter, op: Any, condition: Value, then: Any, otherwise: Any
     assert condition.type is i1
     types = [shaped.type for shaped in results if shaped is not None]
     chosen = iter(emitter.emit("scf.if", (condition,), types, None, regions).results)
-    return [TOKEN if shaped is None else Tensor(shaped, next(chosen)) for shaped in results]
+    return [TOKEN if shaped is None else _of_any_size(c, shaped, next(chosen)) for shaped in results]
+
+
+def _of_any_size(c: Converter, shaped: Shaped, value: Value) -> Tensor:
+    """A value whose dynamic dims are known from itself alone."""
+    if not shaped.type.has_static_shape:
+        dims = enumerate(shaped.shape)
+        sizes = [size_of(c.emitter, c.emitter.dim(value, d)) if size is None else size for d, size in dims]
+        shaped = Shaped.of(sizes, shaped.element)
+    return Tensor(shaped, value)

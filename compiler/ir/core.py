@@ -142,6 +142,12 @@ class Operation:
         """The types of all operands."""
         return tuple([v.type for v in self._operands])
 
+    def add_result(self, type: Type) -> OpResult:
+        """One more result, behind the others; for ops whose last group of results may have any number."""
+        result = OpResult(type, self, len(self._results))
+        self._results = (*self._results, result)
+        return result
+
     # Attributes.
 
     def get_attr(self, name: str) -> Attribute | None:

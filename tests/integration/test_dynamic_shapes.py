@@ -185,3 +185,20 @@ def test_an_exported_function_is_called_with_known_sizes(name):
     np.testing.assert_allclose(pyiree.jit(call)(x), jax.jit(call)(x), rtol=1e-5, atol=1e-6)
     with pytest.raises(ValueError, match="n"):
         pyiree.jit(call)(x[:1])
+
+
+def test_branches_of_different_sizes():
+    program = pyiree.compile("""
+func.func @main(%x: tensor<?x5xf32>, %p: tensor<i1>) -> tensor<?x5xf32> {
+  %r = "stablehlo.if"(%p) ({
+    %c = stablehlo.concatenate %x, %x, dim = 0 : (tensor<?x5xf32>, tensor<?x5xf32>) -> tensor<?x5xf32>
+    stablehlo.return %c : tensor<?x5xf32>
+  }, {
+    stablehlo.return %x : tensor<?x5xf32>
+  }) : (tensor<i1>) -> tensor<?x5xf32>
+  %s = stablehlo.add %r, %r : tensor<?x5xf32>
+  return %s : tensor<?x5xf32>
+}""")
+    x = np.arange(15, dtype=np.float32).reshape(3, 5)
+    np.testing.assert_array_equal(program.main(x, np.array(True)), np.concatenate([x, x]) * 2)
+    np.testing.assert_array_equal(program.main(x, np.array(False)), x * 2)

@@ -213,3 +213,27 @@ def test_inputs_are_read_once():
     }""")
     assert "ins(%arg0 : tensor<4xf32>)" in text
     assert "arith.mulf %in, %in" in text
+
+
+def test_what_a_result_does_not_begin_with_is_not_computed():
+    text = _simplified("""
+#map = affine_map<(d0) -> (d0)>
+util.func public @f(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %e = tensor.empty() : tensor<4xf32>
+  %0 = linalg.transpose ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) permutation = [0]
+  %1 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]}
+      ins(%y : tensor<4xf32>) outs(%0 : tensor<4xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %a = arith.negf %in : f32
+      linalg.yield %a : f32
+  } -> tensor<4xf32>
+  %2 = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]}
+      ins(%y : tensor<4xf32>) outs(%x : tensor<4xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %a = arith.addf %in, %out : f32
+      linalg.yield %a : f32
+  } -> tensor<4xf32>
+  util.return %1, %2 : tensor<4xf32>, tensor<4xf32>
+}
+""")
+    assert text.count("linalg.generic") == 2 and "outs(%transposed" not in text and "outs(%arg0" in text
