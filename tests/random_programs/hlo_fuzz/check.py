@@ -4,6 +4,7 @@ Enters: a `Program`. Leaves: what an oracle says of it in words, None where we c
 StableHLO is the oracle; where it can't run a program XLA is.
 """
 
+import itertools
 import re
 
 from . import compare
@@ -28,12 +29,12 @@ class Checker:
             return None
         name, results, moved = oracle
         found = dict(compare.failures(program, ours, results, moved, flushes))
-        if found:
-            # What is rounded down, or compared, may be on the other side only with errors the other way.
-            moved = self._run(name, program, _SUM.sub(r"\1\2 = stablehlo.subtract \3", program.text("moved")))
+        # What is rounded down, or compared, may be on the other side only with the whole error, one way or the other.
+        for sign in ("add", "subtract") if found else ():
+            moved = self._run(name, program, _with_whole_errors(program.text("moved"), sign))
             if not isinstance(moved, str):
-                other = dict(compare.failures(program, ours, results, moved, flushes))
-                found = {k: text for k, text in found.items() if k in other}
+                left = dict(compare.failures(program, ours, results, moved, flushes, times=1.0))
+                found = {k: text for k, text in found.items() if k in left}
         return "\n".join(found.values()) or None
 
     def check(self, program):
@@ -59,7 +60,22 @@ class Checker:
 
 
 #: Where an error is added to a raw result.
-_SUM = re.compile(r"(%\S+?)(s?) = stablehlo\.add (\1r, \1[dy] :)")
+_SUM = re.compile(
+    r"(?P<to>(?P<name>%\S+?)s?) = stablehlo\.add (?P<raw>(?P=name)r), (?P<error>(?P=name)[dy]) : (?P<type>.*)"
+)
+
+
+def _with_whole_errors(moved, sign):
+    """The text of a program with errors added: `compare.TIMES` as large, and added or subtracted."""
+    assert compare.TIMES == 8
+
+    def lines(match):
+        to, raw, error, kind = (match[key] for key in ("to", "raw", "error", "type"))
+        steps = [error, f"{error}2", f"{error}4", f"{error}8"]
+        made = [f"{b} = stablehlo.add {a}, {a} : {kind}" for a, b in itertools.pairwise(steps)]
+        return "\n  ".join([*made, f"{to} = stablehlo.{sign} {raw}, {steps[-1]} : {kind}"])
+
+    return _SUM.sub(lines, moved)
 
 
 def _xla_differs(program):

@@ -14,7 +14,7 @@ from . import element_types as et
 TIMES = 8.0
 
 
-def difference(value, ours, oracle, moved, flushes=False, divides=False):
+def difference(value, ours, oracle, moved, flushes=False, divides=False, times=TIMES):
     """The first difference in one result, in words; None if there is none. `flushes`: the oracle has no
     denormals, so that its infinities and NaN may be other numbers elsewhere. `divides`: there are quotients of complex
     numbers, which overflow on the way in the oracle and not here."""
@@ -27,7 +27,9 @@ def difference(value, ours, oracle, moved, flushes=False, divides=False):
             spread = np.maximum(*[np.abs(b - c) for _, b, c in pairs])
             magnitude = np.maximum(*[np.abs(b) for _, b, _ in pairs])
         open_ = np.isnan(spread) & ~(np.isnan(oracle) & np.isnan(moved))
-        found = [_floats(value.element[8:-1], *p, value.exact, spread, magnitude, flushes) | open_ for p in pairs]
+        found = [
+            _floats(value.element[8:-1], *p, value.exact, spread, magnitude, flushes, times) | open_ for p in pairs
+        ]
         if not value.exact:
             # The specification doesn't say which parts of an infinite or undefined complex number are NaN.
             found = [f | (~np.isfinite(oracle) & ~np.isfinite(ours)) for f in found]
@@ -37,7 +39,7 @@ def difference(value, ours, oracle, moved, flushes=False, divides=False):
         kind = np.float64
         with np.errstate(all="ignore"):
             spread, magnitude = np.abs(oracle.astype(kind) - moved.astype(kind)), np.abs(oracle.astype(kind))
-            good = _floats(value.element, ours, oracle, moved, value.exact, spread, magnitude, flushes)
+            good = _floats(value.element, ours, oracle, moved, value.exact, spread, magnitude, flushes, times)
     else:
         good = (ours == oracle) | (oracle != moved)
     bad = np.argwhere(~good)
@@ -50,7 +52,7 @@ def difference(value, ours, oracle, moved, flushes=False, divides=False):
     )
 
 
-def _floats(element, ours, oracle, moved, exact, spread, magnitude, flushes):
+def _floats(element, ours, oracle, moved, exact, spread, magnitude, flushes, times):
     if flushes and not (np.isfinite(oracle) & np.isfinite(moved)).all():
         return np.ones(ours.shape, bool)
     nan, open_ = np.isnan(oracle) & np.isnan(moved), np.isnan(oracle) ^ np.isnan(moved)
@@ -62,7 +64,7 @@ def _floats(element, ours, oracle, moved, exact, spread, magnitude, flushes):
             same |= (np.abs(ours) < float(info.tiny)) & (oracle == 0)
         return same | (np.isnan(oracle) & np.isnan(ours))
     with np.errstate(all="ignore"):
-        allowed = TIMES * spread + 4 * np.maximum(magnitude * float(info.eps), float(info.smallest_subnormal))
+        allowed = times * spread + 4 * np.maximum(magnitude * float(info.eps), float(info.smallest_subnormal))
         allowed += 16 * float(info.tiny) * flushes
         gap = np.abs(ours.astype(np.float64) - oracle.astype(np.float64))
         near = (gap <= allowed) | ~np.isfinite(spread)
@@ -76,12 +78,12 @@ def _floats(element, ours, oracle, moved, exact, spread, magnitude, flushes):
     return np.where(nan, np.isnan(ours), open_ | near)
 
 
-def failures(program, ours, oracle, moved, flushes=False):
+def failures(program, ours, oracle, moved, flushes=False, times=TIMES):
     """All differences of a program's results, each with the number of the result."""
     found = []
     divides = any('"stablehlo.divide"' in op.text and "complex<" in op.text for op in program.ops)
     for k, value in enumerate(program.results):
-        text = difference(value, ours[k], oracle[k], moved[k], flushes, divides)
+        text = difference(value, ours[k], oracle[k], moved[k], flushes, divides, times)
         if text is not None:
             found.append((k, text))
     return found
