@@ -272,7 +272,7 @@ class KernelContext:
             return self._padded(op)
         if name == "tensor.concat":
             return self._concatenated(op)
-        if name.startswith("linalg."):
+        if name.startswith(("linalg.", "iree_linalg_ext.")):
             return self.shape(op.operands[len(op.operands) - len(op.results) + value.index])
         if name.startswith(("arith.", "math.")):
             return self.shape(next(v for v in op.operands if isinstance(v.type, TensorType)))

@@ -126,8 +126,10 @@ SHAPE_RULES.update(
         "stablehlo.reduce": _reduced,
         "stablehlo.reshape": None,
         "stablehlo.reverse": _shape_of_first,
+        "stablehlo.scatter": _shape_of_first,
         "stablehlo.set_dimension_size": _resized,
         "stablehlo.slice": None,
+        "stablehlo.sort": _shape_of_first,
         "stablehlo.transpose": _transposed,
     }
 )

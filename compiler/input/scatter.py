@@ -20,7 +20,9 @@ from pyiree.compiler.input.emitter import PARALLEL, identity_map, int_array
 from pyiree.compiler.input.import_mlir import Shaped
 from pyiree.compiler.input.indexing import StartIndices
 from pyiree.compiler.input.jaxlib_mlir import defining_op, dialect_attribute
-from pyiree.compiler.input.shapes import broadcast, extract_slice, insert_slice, reshape
+from pyiree.compiler.input.scalars import convert
+from pyiree.compiler.input.shapes import broadcast, extract_slice, insert_slice, reshape, reshaped
+from pyiree.compiler.input.sizes import Size, is_static, product
 from pyiree.compiler.input.values import Lazy, Tensor, Uniform, known_integers
 from pyiree.compiler.ir.attributes import bool_attr
 from pyiree.compiler.ir.core import Block, Region, Value
@@ -40,6 +42,8 @@ def _scattered(c: Converter, op: Any, number: int, operand: Lazy, indices: Lazy,
     if 0 in updates.shaped.shape:
         return operand
     scatter = _Scatter(c, op, number, operand, indices, updates)
+    if not is_static((*operand.shaped.shape, *updates.shaped.shape)):
+        return scatter.of_any_size()
     place = scatter.known_place()
     if place is not None:
         return scatter.into_slice(place)
@@ -50,6 +54,8 @@ def _scattered_together(
     c: Converter, op: Any, operands: Sequence[Lazy], indices: Lazy, updates: Sequence[Lazy]
 ) -> list[Lazy]:
     """All results of a scatter whose body reads several operands."""
+    if not all(is_static(value.shaped.shape) for value in (*operands, *updates)):
+        raise c.emitter.unsupported(op, "of several operands of dynamic shapes that one body reads together")
     if not _reads_only_its_own(op.regions[0].blocks[0]):
         raise c.emitter.unsupported(op, "of several operands, with a body that reads more than its arguments")
     rows = _Scatter(c, op, 0, operands[0], indices, updates[0]).element_numbers()
@@ -197,24 +203,38 @@ class _Scatter:
         original = reshape(c, c.tensor(self.operand), (math.prod(self.shape),))
         return self._emit(reshape(c, c.tensor(self.updates), (count,)), numbers, count, original)
 
+    def of_any_size(self) -> Lazy:
+        """As `by_elements`, where sizes are known when the program runs."""
+        c, kind = self.c, self.operand.shaped.element
+        numbers = self.element_numbers()
+        (count,) = numbers.shaped.shape
+        column = reshaped(c, numbers, Shaped.of((count, 1), numbers.shaped.element))
+        updates = reshaped(c, self.updates, Shaped.of((count,), kind))
+        flat = Shaped.of((product(self.shape),), kind)
+        original = reshaped(c, self.operand, flat)
+        made = scatter_rows(c, c.tensor(updates), c.tensor(column), c.tensor(original), self._combined)
+        return reshaped(c, Tensor(flat, made), self.operand.shaped)
+
     def element_numbers(self) -> Tensor:
         """For each element of the updates, in order, the number of the operand's element it goes to; -1 for none."""
         shape = self.updates.shaped.shape
         numbers = self._row_numbers(shape, {d: d for d in range(len(shape))}, len(self.shape))
-        vector = Shaped.of((math.prod(shape),), self._number_type())
-        return Tensor(vector, reshape(self.c, numbers, vector.shape))
+        given = Tensor(Shaped.of(shape, self._number_type()), numbers)
+        vector = Shaped.of((product(shape),), self._number_type())
+        return Tensor(vector, self.c.tensor(reshaped(self.c, given, vector)))
 
     def _number_type(self) -> Element:
-        return element("i64" if math.prod(self.shape) >= 1 << 31 else "i32")
+        small = is_static(self.shape) and math.prod(self.shape) < 1 << 31
+        return element("i32" if small else "i64")
 
-    def _row_numbers(self, loops: Sequence[int], loop_of: dict[int, int], leading: int) -> Value:
+    def _row_numbers(self, loops: Sequence[int | Size], loop_of: dict[int, int], leading: int) -> Value:
         """For each update the row it goes to; `loop_of` says along which loop a dimension of the updates runs."""
         c = self.c
         emitter = c.emitter
         number = self._number_type()
         rank = len(loops)
         starts = StartIndices(c, self.indices, self.vector_dim, [loop_of[d] for d in self.update_batch], rank)
-        strides = [math.prod(self.shape[d + 1 : leading]) for d in range(leading)]
+        strides = [product(self.shape[d + 1 : leading]) for d in range(leading)]
 
         def compute(arguments: list[Value]) -> list[Value]:
             total = emitter.integer(0, number.type)
@@ -231,15 +251,15 @@ class _Scatter:
                 if d in self.window_loops and self.sizes[d] != 1:
                     place = _plus(c, place, self._loop_index(loop_of[self.window_loops[d]], number))
                 if place is not None:
-                    step = emitter.integer(strides[d], number.type)
+                    step = _as_number(c, strides[d], number)
                     scaled = place if strides[d] == 1 else emitter.binary("arith.muli", place, step)
                     total = emitter.binary("arith.addi", total, scaled)
             if valid is None:
                 return [total]
             return [emitter.select(valid, total, emitter.integer(-1, number.type))]
 
-        type = TensorType(loops, number.type)
-        outputs = [(emitter.empty(type), identity_map(rank))]
+        shaped = Shaped.of(loops, number)
+        outputs = [(emitter.empty(shaped.type, shaped.sizes), identity_map(rank))]
         return emitter.generic(starts.inputs, outputs, (PARALLEL,) * rank, compute).results[0]
 
     def _loop_index(self, loop: int, number: Element) -> Value:
@@ -290,15 +310,26 @@ def scatter_rows(
     return scattered.results[0]
 
 
+def _as_number(c: Converter, size: int | Size, number: Element) -> Value:
+    if isinstance(size, Size):
+        return c.emitter.cast("arith.index_cast", size.value, number.type)
+    return c.emitter.integer(size, number.type)
+
+
 def _plus(c: Converter, x: Value | None, y: Value) -> Value:
     return y if x is None else c.emitter.binary("arith.addi", x, y)
 
 
 def _within(
-    c: Converter, start: Value, kind: Element, limit: int, number: Element
+    c: Converter, start: Value, kind: Element, limit: int | Size, number: Element
 ) -> tuple[Value, Value]:
     """Whether a start index lies between 0 and `limit`, and the index as a row number's type."""
     emitter = c.emitter
+    if isinstance(limit, Size):
+        place = convert(emitter, start, kind, number)
+        none, bound = emitter.integer(0, number.type), _as_number(c, limit, number)
+        within = emitter.binary("arith.andi", emitter.cmpi("sge", place, none), emitter.cmpi("sle", place, bound))
+        return within, place
     if limit < 0:
         return emitter.integer(0, i1), emitter.integer(0, number.type)
     # As unsigned numbers, negative indices are larger than any limit. One wider than the type is no limit.

@@ -35,7 +35,7 @@ def sort(
 ) -> list[Lazy]:
     """Sorts together; `before` compares from (lhs, rhs) of each operand in turn."""
     shape = operands[0].shaped.shape
-    if not shape or shape[dimension] <= 1 or 0 in shape:
+    if not shape or shape[dimension] in (0, 1) or 0 in shape:
         return list(operands)
     emitter = c.emitter
     values = [c.tensor(operand) for operand in operands]
