@@ -17,6 +17,7 @@ from pyiree.compiler.input.jaxlib_mlir import dialect_attribute
 from pyiree.compiler.input.shapes import broadcast, extract_slice, pad, pad_when_run, reshaped
 from pyiree.compiler.input.sizes import Size, at_least, common_shape, divided, is_static
 from pyiree.compiler.input.values import Iota, Lazy, Tensor, Uniform
+from pyiree.compiler.input.windows import window_count
 from pyiree.compiler.ir.attributes import StringAttr
 
 Shape = Sequence[int | Size]
@@ -86,6 +87,10 @@ def _sliced(c: Converter, op: Any, operands: list[Lazy]) -> Shape:
     ]
 
 
+def _windowed(c: Converter, op: Any, operands: list[Lazy]) -> Shape:
+    return window_count(c, op, operands[0].shaped.shape)
+
+
 def _padded(c: Converter, op: Any, operands: list[Lazy]) -> Shape:
     if len(operands) > 2:
         amounts: Sequence[Sequence[Any]] = [c.sizes_in(operand) for operand in operands[2:]]
@@ -124,6 +129,7 @@ SHAPE_RULES.update(
         "stablehlo.pad": _padded,
         "stablehlo.real_dynamic_slice": _sliced,
         "stablehlo.reduce": _reduced,
+        "stablehlo.reduce_window": _windowed,
         "stablehlo.reshape": None,
         "stablehlo.reverse": _shape_of_first,
         "stablehlo.scatter": _shape_of_first,

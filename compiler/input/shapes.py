@@ -307,12 +307,17 @@ def _pad(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     result = c.result_shaped(op)
     if not any((*low, *high, *interior)):
         return [operand]
-    if result.sizes:
+    if result.sizes and not pads_known_dims(operand.shaped.shape, low, high, interior):
         return [pad_when_run(c, operand, padding, low, interior, result)]
     if isinstance(operand, Uniform) and operand.attribute is not None and isinstance(padding, Uniform):
         if operand.attribute is padding.attribute:
             return [Uniform(result, operand.attribute)]
     return [Tensor(result, pad(c, operand, padding, low, high, interior, result))]
+
+
+def pads_known_dims(shape: Sequence[int | Size], *amounts: Sequence[int]) -> bool:
+    """Whether nothing is added to dims whose size is known when the program runs."""
+    return all(isinstance(n, int) or not any(of_dim) for n, *of_dim in zip(shape, *amounts))
 
 
 def pad(
@@ -324,7 +329,9 @@ def pad(
     interior: Sequence[int],
     result: Shaped,
 ) -> Value:
-    """Padding around and between elements; negative amounts cut."""
+    """Padding around and between elements of dims of known size; negative amounts cut."""
+    if result.sizes and (any(interior) or not isinstance(padding, Uniform)):
+        return c.tensor(pad_when_run(c, operand, padding, low, interior, result))
     value = c.tensor(operand)
     shape = operand.shaped.shape
     if 0 in result.shape:
@@ -333,7 +340,11 @@ def pad(
         return c.tensor(broadcast(c, padding, result, []))
     # The places of the first and of the last element, cut to what lands inside the result.
     starts, sizes, places, strides = [], [], [], []
-    for size, before, between, length in zip(shape, low, interior, result.shape):
+    for size, before, behind, between, length in zip(shape, low, high, interior, result.shape):
+        if not any((before, behind, between)):
+            for found, value_of_dim in zip((starts, sizes, places, strides), (0, size, 0, 1)):
+                found.append(value_of_dim)
+            continue
         step = between + 1
         first = max(0, -(before // step)) if before < 0 else 0
         last = min(size - 1, (length - 1 - before) // step)
@@ -343,10 +354,12 @@ def pad(
         strides.append(step)
     if 0 in sizes:
         return c.tensor(broadcast(c, padding, result, []))
-    if tuple(sizes) != tuple(shape):
+    if sizes != list(shape):
         value = extract_slice(c, value, starts, sizes, [1] * len(shape))
     if not any(interior) and isinstance(padding, Uniform):
-        after = [length - place - size for length, place, size in zip(result.shape, places, sizes)]
+        untouched = [not any(amounts) for amounts in zip(low, high, interior)]
+        ends = zip(untouched, result.shape, places, sizes)
+        after = [0 if same else length - place - size for same, length, place, size in ends]
         return _pad_edges(c, value, c.uniform_scalar(padding), places, after, result.type)
     background = c.tensor(broadcast(c, padding, result, []))
     return insert_slice(c, value, background, places, strides)
