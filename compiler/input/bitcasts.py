@@ -19,7 +19,7 @@ def _bitcast_convert(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     if source is result.element:
         return [operand]
     if 0 in result.shape:
-        return [Tensor(result, c.emitter.empty(result.type))]
+        return [Tensor(result, c.emitter.empty(result.type, result.sizes))]
     if source.kind == COMPLEX:
         narrows = len(result.shape) > len(operand.shaped.shape)
         return [_split_complex(c, operand, result) if narrows else _join_complex(c, operand, result)]
@@ -52,7 +52,7 @@ def _split(c: Converter, operand: Lazy, result: Any) -> Lazy:
         part = emitter.cast("arith.trunci", emitter.binary("arith.shrui", bits, amount), signless(narrow.width))
         return [_from_bits(c, part, narrow)]
 
-    outputs = [(emitter.empty(result.type), identity_map(rank))]
+    outputs = [(emitter.empty(result.type, result.sizes), identity_map(rank))]
     return Tensor(result, emitter.generic(inputs, outputs, (PARALLEL,) * rank, compute).results[0])
 
 
@@ -76,7 +76,7 @@ def _join(c: Converter, operand: Lazy, result: Any) -> Lazy:
         assert total is not None
         return [_from_bits(c, total, result.element.type)]
 
-    outputs = [(emitter.empty(result.type), identity_map(rank))]
+    outputs = [(emitter.empty(result.type, result.sizes), identity_map(rank))]
     return Tensor(result, emitter.generic([], outputs, (PARALLEL,) * rank, compute).results[0])
 
 
@@ -95,7 +95,7 @@ def _split_complex(c: Converter, operand: Lazy, result: Any) -> Lazy:
         floats = [emitter.cast("arith.bitcast", emitter.cast("arith.trunci", word, i32), f32) for word in words]
         return [emitter.emit("complex.create", floats, (result.element.type,)).results[0]]
 
-    outputs = [(emitter.empty(result.type), identity_map(rank))]
+    outputs = [(emitter.empty(result.type, result.sizes), identity_map(rank))]
     return Tensor(result, emitter.generic(inputs, outputs, (PARALLEL,) * rank, compute).results[0])
 
 
@@ -116,5 +116,5 @@ def _join_complex(c: Converter, operand: Lazy, result: Any) -> Lazy:
     def compute(arguments: list[Value]) -> list[Value]:
         return [emitter.emit("complex.create", (part(0), part(1)), (result.element.type,)).results[0]]
 
-    outputs = [(emitter.empty(result.type), identity_map(rank))]
+    outputs = [(emitter.empty(result.type, result.sizes), identity_map(rank))]
     return Tensor(result, emitter.generic([], outputs, (PARALLEL,) * rank, compute).results[0])

@@ -65,7 +65,7 @@ def dot_general(
 ) -> Lazy:
     """The result's loops come first: batch, free dimensions of the left, of the right; then the summed ones."""
     if 0 in result.shape:
-        return Tensor(result, c.emitter.empty(result.type))
+        return Tensor(result, c.emitter.empty(result.type, result.sizes))
     left, right = lhs.shaped.element, rhs.shaped.element
     lhs_free = [d for d in range(len(lhs.shaped.shape)) if d not in (*lhs_batch, *lhs_contracting)]
     rhs_free = [d for d in range(len(rhs.shaped.shape)) if d not in (*rhs_batch, *rhs_contracting)]
@@ -119,9 +119,7 @@ _USUAL = {
 }
 
 
-def _usual_name(
-    lhs: Lazy, rhs: Lazy, lhs_loops: list[int], rhs_loops: list[int], *counts: int
-) -> str | None:
+def _usual_name(lhs: Lazy, rhs: Lazy, lhs_loops: list[int], rhs_loops: list[int], *counts: int) -> str | None:
     """The named op of a contraction whose operands are tensors in the usual order of dimensions."""
     found = _USUAL.get(counts)  # type: ignore[call-overload]
     if found is None or isinstance(lhs, View) or isinstance(rhs, View):
@@ -133,8 +131,8 @@ def _usual_name(
 
 def _widens_by_name(source: Element, target: Element) -> bool:
     """Whether a named op's own conversion (floats exactly, integers as signed) is the right one."""
-    return source is target or source.kind == target.kind == FLOAT or (
-        source.kind == "signed" and target.kind == "signed"
+    return (
+        source is target or source.kind == target.kind == FLOAT or (source.kind == "signed" and target.kind == "signed")
     )
 
 

@@ -92,9 +92,7 @@ def _is_host_arithmetic(result: Element, operands: Sequence[Element]) -> bool:
 class Converter:
     """Converts the ops of one function and of the functions that it calls."""
 
-    def __init__(
-        self, emitter: Emitter, reader: SourceReader, functions: dict[str, Any], imports: Imports
-    ) -> None:
+    def __init__(self, emitter: Emitter, reader: SourceReader, functions: dict[str, Any], imports: Imports) -> None:
         self.emitter = emitter
         self.reader = reader
         self.functions = functions
@@ -196,8 +194,7 @@ class Converter:
         # What the type says is so; the rule knows the rest.
         ruled = rule(self, op, operands)
         return [
-            Shaped.of([r if n is None else n for n, r in zip(shaped.shape, ruled)], shaped.element)
-            for shaped in found
+            Shaped.of([r if n is None else n for n, r in zip(shaped.shape, ruled)], shaped.element) for shaped in found
         ]
 
     def _check_shapes(self, op: Any, operands: Sequence[Any]) -> None:
@@ -333,9 +330,7 @@ class Converter:
         inputs, read = self.read_operands(operands, rank)
         identity = identity_map(rank)
         outputs = [(self.emitter.empty(result.type, result.sizes), identity) for result in results]
-        op = self.emitter.generic(
-            inputs, outputs, (PARALLEL,) * rank, lambda arguments: compute(read(arguments))
-        )
+        op = self.emitter.generic(inputs, outputs, (PARALLEL,) * rank, lambda arguments: compute(read(arguments)))
         return [Tensor(result, value) for result, value in zip(results, op.results)]
 
     def read_operands(
@@ -509,9 +504,7 @@ class Converter:
 
     def make_fill(self, scalar: Value, type: TensorType, sizes: Sequence[Value] = ()) -> Any:
         """A `linalg.fill` of an empty tensor that is in no block yet."""
-        return self.emitter.make(
-            "linalg.fill", (scalar, self.emitter.empty(type, sizes)), (type,), None, (), (1, 1)
-        )
+        return self.emitter.make("linalg.fill", (scalar, self.emitter.empty(type, sizes)), (type,), None, (), (1, 1))
 
     def fill(self, scalar: Value, type: TensorType, sizes: Sequence[Value] = ()) -> Value:
         """A tensor filled with a scalar, here; `sizes` are those of its dynamic dims."""

@@ -58,7 +58,7 @@ def _convolution(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     if not all(isinstance(n, int) for operand in (lhs.shaped, rhs.shaped, result) for n in operand.shape):
         raise c.emitter.unsupported(op, "of a dynamic shape")
     if 0 in result.shape:
-        return [Tensor(result, c.emitter.empty(result.type))]
+        return [Tensor(result, c.emitter.empty(result.type, result.sizes))]
     numbers = dialect_attribute(op, "dimension_numbers", "ConvDimensionNumbers")
     spatial = list(numbers.input_spatial_dimensions)
     count = len(spatial)

@@ -27,7 +27,7 @@ def _einsum(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     if any(len(set(one)) < len(one) for one in letters):
         raise c.emitter.unsupported(op, "with a letter twice in one operand")
     if 0 in result.shape:
-        return [Tensor(result, c.emitter.empty(result.type))]
+        return [Tensor(result, c.emitter.empty(result.type, result.sizes))]
     loops = list(dict.fromkeys([*letters[2], *letters[0], *letters[1]]))
     lengths = dict([*zip(letters[0], lhs.shaped.shape), *zip(letters[1], rhs.shaped.shape)])
     summed = accumulator(lhs.shaped.element, rhs.shaped.element, result.element)

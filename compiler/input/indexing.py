@@ -43,13 +43,11 @@ def _gather(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     if isinstance(operand, Uniform):
         return [Uniform(result, operand.attribute, operand.scalar)]
     if 0 in result.shape:
-        return [Tensor(result, c.emitter.empty(result.type))]
+        return [Tensor(result, c.emitter.empty(result.type, result.sizes))]
     return [gather(c, op, operand, indices, list(op.attributes["slice_sizes"]), result)]
 
 
-def gather(
-    c: Converter, op: Any, operand: Lazy, indices: Lazy, sizes: Sequence[int | Size], result: Shaped
-) -> Tensor:
+def gather(c: Converter, op: Any, operand: Lazy, indices: Lazy, sizes: Sequence[int | Size], result: Shaped) -> Tensor:
     """The slices of some sizes, wherever the indices say."""
     numbers = dialect_attribute(op, "dimension_numbers", "GatherDimensionNumbers")
     offset_dims = list(numbers.offset_dims)
@@ -152,7 +150,7 @@ def _dynamic_slice(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     if sizes == shape:
         return [operand]
     if 0 in sizes:
-        return [Tensor(result, c.emitter.empty(result.type))]
+        return [Tensor(result, c.emitter.empty(result.type, result.sizes))]
     known = all(size == length or isinstance(s, Uniform) for s, size, length in zip(starts, sizes, shape))
     if known:
         places = _places(c, starts, sizes, shape)

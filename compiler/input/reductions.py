@@ -38,7 +38,7 @@ def reduce(
     """Combines along `dimensions`; the body takes what is there first and the new elements second."""
     rank = len(inputs[0].shaped.shape)
     if 0 in results[0].shape:
-        return [Tensor(result, c.emitter.empty(result.type)) for result in results]
+        return [Tensor(result, c.emitter.empty(result.type, result.sizes)) for result in results]
     starts = [initial(c, value, result) for value, result in zip(initials, results)]
     if any(inputs[0].shaped.shape[d] == 0 for d in dimensions):
         return [Tensor(result, start) for result, start in zip(results, starts)]

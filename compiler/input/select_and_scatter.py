@@ -29,7 +29,7 @@ def _select_and_scatter(c: Converter, op: Any, operands: list[Lazy]) -> list[Laz
     operand, source, start = operands
     result = c.result_shaped(op)
     if 0 in result.shape:
-        return [Tensor(result, c.emitter.empty(result.type))]
+        return [Tensor(result, c.emitter.empty(result.type, result.sizes))]
     original = initial(c, start, result)
     if 0 in source.shaped.shape:
         return [Tensor(result, original)]

@@ -235,7 +235,7 @@ def _slice(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     starts, strides = list(op.attributes["start_indices"]), list(op.attributes["strides"])
     if isinstance(operand, Elements):
         (start,), (stride,), length = starts, strides, result.shape[0]
-        return [Elements(result, operand.scalars[start :: stride][:length])]
+        return [Elements(result, operand.scalars[start::stride][:length])]
     if isinstance(operand, View):
         # Slicing what is repeated gives less of it: only the dimensions of the source are cut.
         source_shape = operand.source.type.shape  # type: ignore[attr-defined]
@@ -335,7 +335,7 @@ def pad(
     value = c.tensor(operand)
     shape = operand.shaped.shape
     if 0 in result.shape:
-        return c.emitter.empty(result.type)
+        return c.emitter.empty(result.type, result.sizes)
     if 0 in shape:
         return c.tensor(broadcast(c, padding, result, []))
     # The places of the first and of the last element, cut to what lands inside the result.
@@ -389,9 +389,7 @@ def pad_when_run(
             step = index_of(emitter, interior[loop] + 1)
             found = emitter.binary("arith.divsi", along, step)
             is_one = emitter.cmpi("eq", emitter.binary("arith.muli", found, step), along)
-            is_in = emitter.binary(
-                "arith.andi", emitter.cmpi("sge", along, zero), emitter.cmpi("slt", found, behind)
-            )
+            is_in = emitter.binary("arith.andi", emitter.cmpi("sge", along, zero), emitter.cmpi("slt", found, behind))
             place.append(emitter.select(emitter.binary("arith.andi", is_one, is_in), found, behind))
         return [emitter.emit("tensor.extract", (source, *place), (result.element.type,)).results[0]]
 
@@ -447,9 +445,7 @@ def _reverse(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     return [Tensor(operand.shaped, reverse(c, c.tensor(operand), dimensions, operand.shaped.shape))]
 
 
-def reverse(
-    c: Converter, value: Value, dimensions: Sequence[int], shape: Sequence[int | Size] | None = None
-) -> Value:
+def reverse(c: Converter, value: Value, dimensions: Sequence[int], shape: Sequence[int | Size] | None = None) -> Value:
     """The elements in the opposite order along some dimensions; `shape` is the tensor's if its type doesn't say it."""
     emitter = c.emitter
     shape = value.type.shape if shape is None else shape  # type: ignore[attr-defined]

@@ -77,7 +77,7 @@ def _reduce_window(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     results = [c.shaped(value) for value in op.results]
     body = op.regions[0].blocks[0]
     if 0 in results[0].shape:
-        return [Tensor(result, c.emitter.empty(result.type)) for result in results]
+        return [Tensor(result, c.emitter.empty(result.type, result.sizes)) for result in results]
     results = [
         result if result.type.has_static_shape else Shaped.of(window_count(c, op, shape), result.element)
         for result in results
@@ -168,14 +168,14 @@ class _Running(NamedTuple):
 
     def _scanned(self, c: Converter, value: Value, dimension: int, result: Shaped) -> Value:
         emitter = c.emitter
-        row = TensorType([n for i, n in enumerate(result.shape) if i != dimension], result.element.type)
+        row = Shaped.of([n for i, n in enumerate(result.shape) if i != dimension], result.element)
         block = Block([result.element.type] * 2)
         with emitter.inside(block):
             emitter.emit("iree_linalg_ext.yield", self.combine(list(block.arguments)), ())
         scan = emitter.emit(
             "iree_linalg_ext.scan",
-            (value, emitter.empty(result.type), emitter.empty(row)),
-            (result.type, row),
+            (value, emitter.empty(result.type, result.sizes), emitter.empty(row.type, row.sizes)),
+            (result.type, row.type),
             {"dimension": IntegerAttr(dimension, i64), "inclusive": bool_attr(True)},
             (Region(block),),
             (1, 2),
