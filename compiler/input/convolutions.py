@@ -16,12 +16,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyiree.compiler.input.contractions import dot_general
-from pyiree.compiler.input.converter import Converter, converts
+from pyiree.compiler.input.converter import SHAPE_RULES, Converter, converts
 from pyiree.compiler.input.convolution_phases import Axis, phases
+from pyiree.compiler.input.convolutions_when_run import convolve, convolved
 from pyiree.compiler.input.emitter import PARALLEL, identity_map
 from pyiree.compiler.input.import_mlir import Shaped
 from pyiree.compiler.input.jaxlib_mlir import dialect_attribute
 from pyiree.compiler.input.shapes import broadcast, concatenate, extract_slice, pad, reshape, reverse
+from pyiree.compiler.input.sizes import is_static
 from pyiree.compiler.input.values import Lazy, Tensor, Uniform
 from pyiree.compiler.input.windows import dilated, window_attribute, window_padding
 from pyiree.compiler.ir.core import Value
@@ -50,13 +52,16 @@ def _reshaped(c: Converter, lazy: Lazy, shape: Sequence[int]) -> Lazy:
     return Tensor(shaped, reshape(c, c.tensor(lazy), shape))
 
 
+SHAPE_RULES.update(dict.fromkeys(("stablehlo.convolution", "stablehlo.dynamic_conv"), convolved))
+
+
 @converts("stablehlo.convolution")
 @converts("stablehlo.dynamic_conv")
 def _convolution(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     lhs, rhs, *amounts = operands
     result = c.result_shaped(op)
-    if not all(isinstance(n, int) for operand in (lhs.shaped, rhs.shaped, result) for n in operand.shape):
-        raise c.emitter.unsupported(op, "of a dynamic shape")
+    if not is_static((*lhs.shaped.shape, *rhs.shaped.shape, *result.shape)):
+        return [convolve(c, op, operands, result)]
     if 0 in result.shape:
         return [Tensor(result, c.emitter.empty(result.type, result.sizes))]
     numbers = dialect_attribute(op, "dimension_numbers", "ConvDimensionNumbers")

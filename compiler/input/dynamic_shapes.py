@@ -133,6 +133,7 @@ SHAPE_RULES.update(
         "stablehlo.reshape": None,
         "stablehlo.reverse": _shape_of_first,
         "stablehlo.scatter": _shape_of_first,
+        "stablehlo.select_and_scatter": _shape_of_first,
         "stablehlo.set_dimension_size": _resized,
         "stablehlo.slice": None,
         "stablehlo.sort": _shape_of_first,

@@ -17,7 +17,8 @@ from pyiree.compiler.input.emitter import PARALLEL, REDUCTION, projection
 from pyiree.compiler.input.import_mlir import Shaped
 from pyiree.compiler.input.reductions import initial
 from pyiree.compiler.input.scatter import scatter_rows
-from pyiree.compiler.input.shapes import reshape
+from pyiree.compiler.input.shapes import reshaped
+from pyiree.compiler.input.sizes import Size, index_of, is_static, product
 from pyiree.compiler.input.values import Lazy, Tensor
 from pyiree.compiler.input.windows import window_attribute, window_padding, window_place
 from pyiree.compiler.ir.core import Value
@@ -38,38 +39,39 @@ def _select_and_scatter(c: Converter, op: Any, operands: list[Lazy]) -> list[Laz
     strides = window_attribute(op, "window_strides", rank, 1)
     low, _ = window_padding(op, rank)
     places = _selected_places(c, operand, source.shaped.shape, window, strides, low, op.regions[0].blocks[0])
-    count = math.prod(source.shaped.shape)
+    count, vector = product(source.shaped.shape), Shaped.of((product(result.shape),), result.element)
     flat = scatter_rows(
         c,
-        reshape(c, c.tensor(source), (count,)),
-        reshape(c, places, (count, 1)),
-        reshape(c, original, (math.prod(result.shape),)),
+        c.tensor(reshaped(c, source, Shaped.of((count,), source.shaped.element))),
+        c.tensor(reshaped(c, places, Shaped.of((count, 1), places.shaped.element))),
+        c.tensor(reshaped(c, Tensor(result, original), vector)),
         lambda old, update: c.scalar_block(op.regions[1].blocks[0], [old, update])[0],
     )
-    return [Tensor(result, reshape(c, flat, result.shape))]
+    return [reshaped(c, Tensor(vector, flat), result)]
 
 
 def _selected_places(
     c: Converter,
     operand: Lazy,
-    out_shape: Sequence[int],
+    out_shape: Sequence[int | Size],
     window: Sequence[int],
     strides: Sequence[int],
     low: Sequence[int],
     select: Any,
-) -> Value:
+) -> Tensor:
     """For each window the row-major number of its selected element, -1 where it lies in the padding as a whole."""
     emitter = c.emitter
     shape = operand.shaped.shape
     kind = operand.shaped.element
-    number = element("i64" if math.prod(shape) >= 1 << 31 else "i32").type
+    numbers = Shaped.of(out_shape, element("i32" if is_static(shape) and math.prod(shape) < 1 << 31 else "i64"))
+    number = numbers.element.type
     rank = len(shape)
     wide = [d for d in range(rank) if window[d] != 1]
     loops = rank + len(wide)
     source = c.tensor(operand)
-    values = Shaped(tuple(out_shape), kind, TensorType(out_shape, kind.type))
-    best = c.fill(emitter.zero(kind.type), values.type)
-    none_yet = c.fill(emitter.integer(-1, number), TensorType(out_shape, number))
+    values = Shaped.of(out_shape, kind)
+    best = c.fill(emitter.zero(kind.type), values.type, values.sizes)
+    none_yet = c.fill(emitter.integer(-1, number), numbers.type, numbers.sizes)
     extent = emitter.empty(TensorType([window[d] for d in wide], kind.type))
 
     def combine(arguments: list[Value]) -> list[Value]:
@@ -80,11 +82,11 @@ def _selected_places(
             if low[d]:
                 at = emitter.binary("arith.subi", at, emitter.integer(low[d], index))
             # As unsigned numbers, places before the first are beyond the last.
-            inside = emitter.cmpi("ult", at, emitter.integer(shape[d], index))
+            inside = emitter.cmpi("ult", at, index_of(emitter, shape[d]))
             within = inside if within is None else emitter.binary("arith.andi", within, inside)
             safe = emitter.select(inside, at, emitter.integer(0, index))
             place.append(safe)
-            scaled = emitter.binary("arith.muli", total, emitter.integer(shape[d], index))
+            scaled = emitter.binary("arith.muli", total, index_of(emitter, shape[d]))
             total = emitter.binary("arith.addi", scaled, safe)
         assert within is not None
         candidate = emitter.emit("tensor.extract", (source, *place), (kind.type,)).results[0]
@@ -98,4 +100,4 @@ def _selected_places(
     inputs = [(extent, projection(loops, tuple(range(rank, loops))))]
     outputs = [(start, projection(loops, tuple(range(rank)))) for start in (best, none_yet)]
     iterators = [PARALLEL] * rank + [REDUCTION] * len(wide)
-    return emitter.generic(inputs, outputs, iterators, combine).results[1]
+    return Tensor(numbers, emitter.generic(inputs, outputs, iterators, combine).results[1])

@@ -11,6 +11,12 @@ from pyiree.runtime.vm.errors import VmError
 SIZES = [(5, 7, 9), (1, 1, 70)]
 MORE_SIZES = [(1, 4, 1), (40, 33, 3)]
 
+
+def convolution(padding, strides=(1, 1), **options):
+    numbers = ("NHWC", "HWIO", "NHWC")
+    return lambda x, w: jax.lax.conv_general_dilated(x, w, strides, padding, dimension_numbers=numbers, **options)
+
+
 PROGRAMS = {
     "matmul": (lambda x, w: x @ w, ["b, 8", "8, 16"]),
     "softmax": (lambda x: jax.nn.softmax(x, axis=-1), ["b, n"]),
@@ -52,6 +58,17 @@ PROGRAMS = {
     ),
     "pad_rows": (lambda x: jax.lax.pad(x, 0.0, ((0, 0, 0), (-1, 2, 1))), ["b, 5"]),
     "pad_with": (lambda x: jax.lax.pad(x, x.sum(), ((0, 0, 0), (1, 2, 0))), ["b, 5"]),
+    "pooling_gradient": (
+        jax.grad(lambda x: (jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2), (1, 2), "SAME") ** 2).sum()),
+        ["b, 5"],
+    ),
+    "convolution": (convolution(padding="SAME"), ["b, 7, 6, 4", "3, 2, 4, 5"]),
+    "convolution_along": (convolution(padding="SAME", strides=(2, 2)), ["2, b, 6, 4", "3, 2, 4, 5"]),
+    "convolution_with_holes": (
+        convolution(padding=((1, 1), (0, 2)), lhs_dilation=(2, 1), rhs_dilation=(1, 2)),
+        ["b, 7, 6, 4", "3, 2, 4, 5"],
+    ),
+    "convolution_of_groups": (convolution(padding="SAME", feature_group_count=2), ["b, 7, 6, 4", "3, 2, 2, 6"]),
     "branches": (lambda x: jax.lax.cond(x[0, 0] > 0, lambda x: (x * 2, x.T), lambda x: (-x, x.T + 1), x)[1], ["b, n"]),
     "switch": (lambda x: jax.lax.switch(x.shape[0] % 3, [jnp.sin, jnp.negative, lambda x: x + 1], x), ["b, n"]),
     "gradient": (lambda w, x: jax.grad(lambda w: jnp.sum(jnp.tanh(x @ w) ** 2))(w), ["8, 3", "b, 8"]),
