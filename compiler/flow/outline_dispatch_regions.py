@@ -78,6 +78,9 @@ class _Outlining:
         input_dims = [dynamic_dims(builder, v) for v in tensors]
         result_dims = list(region.result_dims)
         workload = list(dict.fromkeys([d for dims in input_dims for d in dims] + result_dims))
+        if workload:
+            # Sizes of what the kernel makes on the way can be computed from these too.
+            workload += [v for v in captured if v.type == index and v not in workload]
         numbers = [v for v in captured if not isinstance(v.type, TensorType) and v not in workload]
         entry = f"{self.name}_{summary(region)}"
         arguments = [*tensors, *numbers, *workload]
