@@ -135,6 +135,6 @@ class _HostWaits:
     def are_over(self, time: Value, at: Operation) -> bool:
         """Whether the host knows at an op that a timepoint is reached."""
         return any(
-            self._coverage.covers(wait.await_timepoint, time) and self._dominance.op_dominates(wait, at)
+            self._coverage.covers_here(wait.await_timepoint, time) and self._dominance.op_dominates(wait, at)
             for wait in self._waits
         )

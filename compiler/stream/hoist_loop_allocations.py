@@ -151,10 +151,10 @@ def _comes_after(
     times = [op.result_timepoint for each in uses for op in each.work]
     pending = [time for time in times if not is_settled(time, loop, coverage)]
     awaited = alloca.await_timepoint
-    if awaited is not None and all(coverage.covers(awaited, time) for time in pending):
+    if awaited is not None and all(coverage.covers_in(loop, awaited, time) for time in pending):
         return True
     begins = _time_at_start(loop, alloca.block)
-    if begins is None or not all(coverage.covers(begins, time) for time in pending):
+    if begins is None or not all(coverage.covers_in(loop, begins, time) for time in pending):
         return False
     if awaited is not None:
         join = ops.TimepointJoinOp([awaited, begins], result_timepoint=timepoint)

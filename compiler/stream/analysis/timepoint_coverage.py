@@ -4,7 +4,8 @@ Enters: timepoints of a host function with structured control flow. Leaves: whet
 
 Work that awaits a timepoint covers it with its own; a join covers its operands. Inside a loop "covers" speaks of all
 iterations so far: the timepoint that a loop carries covers whatever the timepoint that an iteration hands on covers, if
-that one covers the carried one in turn (the iterations form a chain).
+that one covers the carried one in turn (the iterations form a chain). A timepoint from outside of a loop covers what
+earlier runs of the whole loop did, and nothing of the run that is on: this is lost where it is awaited inside.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pyiree.compiler.dialects import scf
-from pyiree.compiler.ir.core import Block, BlockArgument, OpResult, Value
+from pyiree.compiler.ir.core import Block, BlockArgument, Operation, OpResult, Value
 from pyiree.compiler.stream import ops
 from pyiree.compiler.stream.types import TimepointType
 
@@ -38,12 +39,24 @@ class TimepointCoverage:
             self._solve(timepoint)
         return bool(self._cover[timepoint] & self._bits.get(other, 0))
 
+    def covers_in(self, loop: Operation, timepoint: Value | None, other: Value) -> bool:
+        """Whether `other` has been reached in all iterations so far of the run of a loop that is on."""
+        return timepoint is not None and loop in _loops_around(timepoint) and self.covers(timepoint, other)
+
+    def covers_here(self, timepoint: Value, other: Value) -> bool:
+        """Whether `other` has been reached when `timepoint` is, at a place that sees both."""
+        return _loops_around(other) <= _loops_around(timepoint) and self.covers(timepoint, other)
+
     def last_of(self, times: list[Value]) -> list[Value]:
         """Those of some timepoints that no other one of them covers."""
         covered = 0
         for time in times:
             self.covers(time, time)
-            covered |= self._cover[time] & ~self._bits[time]
+            own = self._cover[time] & ~self._bits[time]
+            for other in times:
+                if not _loops_around(other) <= _loops_around(time):
+                    own &= ~self._bits.get(other, 0)
+            covered |= own
         return [time for time in times if not covered & self._bits[time]]
 
     def _solve(self, timepoint: Value) -> None:
@@ -97,18 +110,34 @@ class TimepointCoverage:
 
             return after, [argument, init, handed_on]
         if isinstance(op, scf.WhileOp):
-            return self._union([op.condition.args[value.index]])
+            return self._union([op.condition.args[value.index]], value)
         if isinstance(op, scf.IfOp | scf.IndexSwitchOp):
             return self._branches(op, value.index)
-        return self._union(awaited_timepoints(op))
+        return self._union(awaited_timepoints(op), value)
 
-    def _union(self, sources: list[Value]) -> tuple[Callable[[], int], list[Value]]:
+    def _seen_from(self, source: Value, value: Value) -> Callable[[], int]:
+        """What a source covers where it is awaited for `value`: less than it does outside of the loops in between."""
         cover = self._cover
+        entered = _loops_around(value) - _loops_around(source)
+        if not entered:
+            return lambda: cover[source]
+        blocks = [block for loop in entered for region in loop.regions for block in region.blocks]
+
+        def seen() -> int:
+            found = cover[source]
+            for block in blocks:
+                found &= ~self._inside.get(block, 0)
+            return found
+
+        return seen
+
+    def _union(self, sources: list[Value], value: Value) -> tuple[Callable[[], int], list[Value]]:
+        parts = [self._seen_from(source, value) for source in sources]
 
         def all_of_them() -> int:
             found = 0
-            for source in sources:
-                found |= cover[source]
+            for part in parts:
+                found |= part()
             return found
 
         return all_of_them, sources
@@ -119,15 +148,15 @@ class TimepointCoverage:
         if isinstance(loop, scf.ForOp) and block is loop.body_block:
             init, handed_on = loop.init_args[argument.index - 1], loop.yielded[argument.index - 1]
         elif isinstance(loop, scf.WhileOp) and block is loop.after_block:
-            return self._union([loop.condition.args[argument.index]])
+            return self._union([loop.condition.args[argument.index]], argument)
         elif isinstance(loop, scf.WhileOp):
             init, handed_on = loop.inits[argument.index], loop.after_block.terminator.operands[argument.index]
         else:
-            return self._union([])
-        cover = self._cover
+            return self._union([], argument)
+        cover, at_start = self._cover, self._seen_from(init, argument)
 
         def so_far() -> int:
-            return cover[handed_on] | cover[init] if cover[handed_on] & self._bits[argument] else 0
+            return cover[handed_on] | at_start() if cover[handed_on] & self._bits[argument] else 0
 
         return so_far, [init, handed_on]
 
@@ -143,6 +172,17 @@ class TimepointCoverage:
             return common | own
 
         return found, [end for _, end in ends]
+
+
+def _loops_around(value: Value) -> set[Operation]:
+    """The loops whose iterations a value belongs to."""
+    found: set[Operation] = set()
+    block: Block | None = value.block  # type: ignore[attr-defined]
+    while block is not None and block.parent_op is not None:
+        if isinstance(block.parent_op, scf.ForOp | scf.WhileOp):
+            found.add(block.parent_op)
+        block = block.parent_op.block
+    return found
 
 
 def awaited_timepoints(op: object) -> list[Value]:
