@@ -151,7 +151,9 @@ def _comes_after(
     times = [op.result_timepoint for each in uses for op in each.work]
     pending = [time for time in times if not is_settled(time, loop, coverage)]
     awaited = alloca.await_timepoint
-    if awaited is not None and all(coverage.covers_in(loop, awaited, time) for time in pending):
+    # The loop's own timepoint: in the first iteration the memory is there when that is reached.
+    started = _arguments(loop)[_time_of(loop)]  # type: ignore[index]
+    if awaited is not None and all(coverage.covers_in(loop, awaited, time) for time in (started, *pending)):
         return True
     begins = _time_at_start(loop, alloca.block)
     if begins is None or not all(coverage.covers_in(loop, begins, time) for time in pending):
@@ -384,7 +386,12 @@ def _hoist_settled(loop: Loop) -> None:
             # It is given back where all memory is that nobody has given back by then.
             remove_deallocations(op.results[0])
             op.results[0].replace_all_uses_with(new.results[0])
-            op.result_timepoint.replace_all_uses_with(new.result_timepoint)
+            ready = new.result_timepoint
+            if op.await_timepoint is not None:
+                # Who waited for the allocation waited for this too.
+                join = ops.TimepointJoinOp([op.await_timepoint, ready], result_timepoint=timepoint)
+                ready = Builder.before(op).insert(join).result_timepoint
+            op.result_timepoint.replace_all_uses_with(ready)
             op.erase()
 
 

@@ -45,19 +45,15 @@ class TimepointCoverage:
 
     def covers_here(self, timepoint: Value, other: Value) -> bool:
         """Whether `other` has been reached when `timepoint` is, at a place that sees both."""
-        return _loops_around(other) <= _loops_around(timepoint) and self.covers(timepoint, other)
+        return self.covers(timepoint, other) and _loops_around(other) <= _loops_around(timepoint)
 
     def last_of(self, times: list[Value]) -> list[Value]:
         """Those of some timepoints that no other one of them covers."""
-        covered = 0
-        for time in times:
-            self.covers(time, time)
-            own = self._cover[time] & ~self._bits[time]
-            for other in times:
-                if not _loops_around(other) <= _loops_around(time):
-                    own &= ~self._bits.get(other, 0)
-            covered |= own
-        return [time for time in times if not covered & self._bits[time]]
+        return [
+            time
+            for time in times
+            if not any(other is not time and self.covers_here(other, time) for other in times)
+        ]
 
     def _solve(self, timepoint: Value) -> None:
         rules = self._rules(timepoint)

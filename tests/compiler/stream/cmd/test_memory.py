@@ -223,6 +223,24 @@ def test_work_on_what_was_known_before_waits_for_the_iteration(run_passes, accep
     assert text.count("resource.alloca ") == 1
 
 
+def test_work_on_what_the_outer_loop_carries_waits_for_the_inner_iteration(run_passes, accepted, in_order):
+    """The outer loop's timepoint covers what inner loops did before, not what this one does."""
+    inner = f"""
+    %b:2 = scf.for %j = %c0 to %k step %c1 iter_args(%a = %o, %t = %u) -> ({R}, {T}) {{
+      %tmp, %ta = stream.resource.alloca uninitialized await(%u) => {R}{{%n}} => {T}
+      {copy("e", "%ta", "%o", "%tmp")}
+      %v = stream.timepoint.join max(%t, %e) => {T}
+      {copy("g", "%v", "%tmp", "%a")}
+      scf.yield %a, %g : {R}, {T}
+    }}
+    scf.yield %b#0, %b#1 : {R}, {T}"""
+    source = loop(inner).replace("iter_args(%a = %x, %t = %t0)", "iter_args(%o = %x, %u = %t0)")
+    text = run_passes(source, HOIST)
+    accepted(text)
+    assert text.count("resource.alloca ") == 1
+    in_order(text, "resource.alloca ", "scf.for", "scf.for", "timepoint.join max(%arg6, %arg9)", "cmd.execute")
+
+
 def test_work_that_the_host_waits_for_needs_no_chain(run_passes, accepted):
     text = run_passes(
         f"""
@@ -248,6 +266,39 @@ util.func public @f(%x: {R}, %n: index, %t0: {T}) -> {T} {{
     )
     accepted(text)
     assert text.index("resource.alloca") < text.index("scf.while")
+
+
+def test_work_that_waits_for_nothing_of_the_loop_waits_for_its_memory(run_passes, accepted, in_order):
+    body = f"""
+    %now = stream.timepoint.immediate => {T}
+    %tmp, %ta = stream.resource.alloca uninitialized await(%now) => {R}{{%n}} => {T}
+    {copy("e", "%ta", "%x", "%tmp")}
+    %w = stream.timepoint.await %e => %tmp : {R}{{%n}}
+    {copy("g", "%t", "%x", "%a")}
+    scf.yield %a, %g : {R}, {T}"""
+    text = run_passes(loop(body), HOIST)
+    accepted(text)
+    in_order(text, "alloca ", "scf.for", "%1 = stream.timepoint.immediate", "join max(%1, %arg6)", "execute await(%2)")
+
+
+def test_work_that_the_host_waits_for_comes_after_what_it_came_after(run_passes, accepted, in_order):
+    text = run_passes(
+        f"""
+util.func public @f(%x: {R}, %n: index, %k: index, %t0: {T}) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %k step %c1 {{
+    %tmp, %ta = stream.resource.alloca uninitialized await(%t0) => {R}{{%n}} => {T}
+    {copy("e", "%ta", "%x", "%tmp")}
+    %w = stream.timepoint.await %e => %tmp : {R}{{%n}}
+    scf.yield
+  }}
+  util.return
+}}""",
+        HOIST,
+    )
+    accepted(text)
+    in_order(text, "resource.alloca ", "scf.for", "%1 = stream.timepoint.join max(%arg3, %", "cmd.execute await(%1)")
 
 
 def _counting(in_condition, in_body):

@@ -67,12 +67,21 @@ def functions():
 
         return lax.fori_loop(0, 4, body, x)
 
+    def of_the_outer(x):
+        return lax.fori_loop(0, 3, lambda i, k: lax.fori_loop(0, 3, lambda j, v: k.at[jnp.array([0, 2])].add(1), k), x)
+
+    def swap(x):
+        start = (jnp.concatenate([x[4:], x[:4] * 2]), x, 0)
+        return lax.while_loop(lambda s: s[2] < s[0].sum(), lambda s: (s[1], s[0], s[2] + 1), start)[:2]
+
     return {
         "counted": lambda x: lax.fori_loop(0, 5, lambda i, y: y @ y + i, x),
         "two_buffers": lambda x: lax.fori_loop(0, 5, lambda i, s: (s[1] @ s[0], s[0] + 1), (x, x * 2)),
         "shifted": lambda x: lax.fori_loop(0, 5, lambda i, s: (s[0] @ s[1], s[0]), (x, x * 2)),
         "nested": inner,
+        "of_the_outer": of_the_outer,
         "search": search,
+        "swap": swap,
         "branches": branches,
         "kept": lambda x: lax.scan(lambda c, a: (c + a, jnp.tanh(c @ x)), x[0], x),
         "reads_the_start": lambda x: lax.fori_loop(0, 5, lambda i, y: y @ x + x, x * 2),
@@ -111,6 +120,7 @@ def random_step(random, depth):
         lambda a, b: (b, a),
         lambda a, b: (a * 0.5 + b.sum(0), b),
         lambda a, b: (a.at[row].set(b[0] * 2), b),
+        lambda a, b: (a.at[jnp.array([row, 0])].add(b[:2]), b),
         lambda a, b: (jnp.concatenate([a[:2], b[2:]]), a),
     ]
     if depth == 0 or random.random() < 0.4:
@@ -125,12 +135,13 @@ def random_step(random, depth):
         [
             search,
             lambda a, b: lax.fori_loop(0, row, lambda i, s: body(*s), (a, b)),
+            lambda a, b: lax.fori_loop(0, row, lambda i, s: body(a, b), (a, b)),
             lambda a, b: lax.cond(a[0, 0] > 0.5, body, other, a, b),
         ]
     )
 
 
-@pytest.mark.parametrize("seed", [1, *[pytest.param(n, marks=pytest.mark.slow) for n in range(2, 20)]])
+@pytest.mark.parametrize("seed", [1, *[pytest.param(n, marks=pytest.mark.slow) for n in range(2, 60)]])
 def test_random_programs(seed, simulate, random_loads):
     import jax
     import numpy as np
