@@ -8,8 +8,8 @@ After:  flow.executable private @main_dispatch_0 {
         %1 = flow.dispatch @main_dispatch_0::@main_dispatch_0_elementwise_8_f32(%0) : (tensor<8xf32>) -> tensor<8xf32>
 
 Tensors that a region reads are its first arguments, then numbers, then the results. Dims that are not known are
-numbers as well, and the workload. A result that takes over the storage of a tensor (`in_place`) has no argument of its
-own: that tensor's is `readwrite`.
+numbers as well, and the workload, with the other indices that the region reads. A result that takes over the storage of
+a tensor (`in_place`) has no argument of its own: that tensor's is `readwrite`.
 """
 
 from __future__ import annotations

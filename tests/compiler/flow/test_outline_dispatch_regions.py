@@ -55,6 +55,26 @@ def test_dims_are_the_workload(run_passes, in_order):
     )
 
 
+def test_sizes_that_are_read_inside_are_the_workload_too(run_passes, in_order):
+    """Those of what a kernel makes on the way may follow from them."""
+    source = EXP.format(n="?", dims="{%d}", size="%d").replace(
+        "  %0 = flow", "  %s = arith.addi %d, %d : index\n  %c = flow.tensor.splat %k : tensor<?xf32>{%d}\n  %0 = flow"
+    )
+    inner = "%p = tensor.empty(%s) : tensor<?xf32>\n    %m = tensor.dim %p, %z : tensor<?xf32>"
+    source = source.replace("%e = ", f"%z = arith.constant 0 : index\n    {inner}\n    %e = ")
+    text = run_passes(source.replace("ins(%a", "ins(%c"), PASS)
+    in_order(text, "workgroups(%arg0: index, %arg1: index)", "ordinal %arg2, 0", "ordinal %arg3, 1", "tensor.empty(%1)")
+    in_order(text, "flow.dispatch @f_dispatch_0::@f_dispatch_0_elementwise_D_f32[%arg1, %0](")
+
+
+def test_numbers_are_no_workload_where_all_sizes_are_known(run_passes):
+    source = EXP.format(n=8, dims="", size="").replace("arith.mulf %x, %k", "arith.mulf %x, %y")
+    factor = "%j = arith.index_cast %d : index to i32\n      %y = arith.sitofp %j : i32 to f32"
+    source = source.replace("%2 =", f"{factor}\n      %2 =")
+    text = run_passes(source, PASS)
+    assert "workgroups() ->" in text and "%arg1: index" in text
+
+
 SCATTER = """
 util.func private @f(%u: tensor<3x8xf32>, %i: tensor<3x1xi32>, %x: tensor<10x8xf32>) -> tensor<10x8xf32> {{
   %0 = flow.dispatch.region -> (tensor<10x8xf32>) {{
