@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from pyiree.compiler.input.windows import dilated
+from pyiree.compiler.input.sizes import dilated
 from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 

@@ -23,9 +23,9 @@ from pyiree.compiler.input.emitter import PARALLEL, identity_map
 from pyiree.compiler.input.import_mlir import Shaped
 from pyiree.compiler.input.jaxlib_mlir import dialect_attribute
 from pyiree.compiler.input.shapes import broadcast, concatenate, extract_slice, pad, reshape, reverse
-from pyiree.compiler.input.sizes import is_static
+from pyiree.compiler.input.sizes import dilated, is_static
 from pyiree.compiler.input.values import Lazy, Tensor, Uniform
-from pyiree.compiler.input.windows import dilated, window_attribute, window_padding
+from pyiree.compiler.input.windows import window_attribute, window_padding
 from pyiree.compiler.ir.core import Value
 from pyiree.compiler.ir.types import TensorType, index
 from pyiree.runtime.vmfb.lazy_dataclass import dataclass

@@ -15,12 +15,11 @@ from pyiree.compiler.input.emitter import PARALLEL, REDUCTION, projection
 from pyiree.compiler.input.import_mlir import Shaped
 from pyiree.compiler.input.jaxlib_mlir import dialect_attribute
 from pyiree.compiler.input.scalars import convert
-from pyiree.compiler.input.shapes import pad, pad_when_run, pads_known_dims, reshaped
-from pyiree.compiler.input.sizes import Size, at_least, divided
+from pyiree.compiler.input.shapes import pad, reshaped
+from pyiree.compiler.input.sizes import Size, dilated, divided, fitting, index_of
 from pyiree.compiler.input.values import Lazy, Tensor, Uniform
-from pyiree.compiler.input.windows import dilated, window_attribute, window_padding
+from pyiree.compiler.input.windows import window_attribute, window_padding
 from pyiree.compiler.ir.core import Value
-from pyiree.compiler.ir.types import index
 
 Shape = list[int | Size]
 
@@ -51,12 +50,6 @@ class _Numbers:
         self.batch_groups = op.attributes["batch_group_count"].value
 
 
-def _dilated(c: Converter, size: int | Size, hole: int) -> int | Size:
-    if isinstance(size, int) or hole == 1:
-        return dilated(size, hole)  # type: ignore[arg-type]
-    return at_least(c.emitter, (size - 1) * hole + 1, 0)
-
-
 def convolved(c: Converter, op: Any, operands: Sequence[Lazy]) -> Shape:
     """The shape of the result."""
     numbers = _Numbers(c, op, operands)
@@ -65,10 +58,9 @@ def convolved(c: Converter, op: Any, operands: Sequence[Lazy]) -> Shape:
     shape[dims.output_batch_dimension] = divided(c.emitter, lhs[dims.input_batch_dimension], numbers.batch_groups)
     shape[dims.output_feature_dimension] = rhs[dims.kernel_output_feature_dimension]
     for k, d in enumerate(dims.output_spatial_dimensions):
-        reach = _dilated(c, numbers.window[k], numbers.dilations[k])
-        padded = _dilated(c, lhs[numbers.spatial[k]], numbers.holes[k]) + numbers.low[k] + numbers.high[k]
-        spare = at_least(c.emitter, padded - reach + numbers.strides[k], 0)
-        shape[d] = divided(c.emitter, spare, numbers.strides[k])
+        reach = dilated(numbers.window[k], numbers.dilations[k])
+        padded = dilated(lhs[numbers.spatial[k]], numbers.holes[k]) + numbers.low[k] + numbers.high[k]
+        shape[d] = fitting(c.emitter, padded, reach, numbers.strides[k])
     return shape
 
 
@@ -93,16 +85,14 @@ def _padded(c: Converter, numbers: _Numbers, image: Lazy) -> Lazy:
     high: Shape = [0] * len(shape)
     between = [0] * len(shape)
     for d, before, behind, hole in zip(numbers.spatial, numbers.low, numbers.high, numbers.holes):
-        shape[d] = _dilated(c, shape[d], hole) + before + behind
+        shape[d] = dilated(shape[d], hole) + before + behind
         low[d], high[d], between[d] = before, behind, hole - 1
     if low == high == between == [0] * len(shape):
         return image
     kind = image.shaped.element
     padded, scalar = Shaped.of(shape, kind), Shaped.of((), kind)
     zero = Uniform(scalar, scalar=c.emitter.zero(kind.type))
-    if all(isinstance(n, int) for n in (*low, *high)) and pads_known_dims(image.shaped.shape, low, high, between):  # type: ignore[arg-type]
-        return Tensor(padded, pad(c, image, zero, low, high, between, padded))  # type: ignore[arg-type]
-    return pad_when_run(c, image, zero, low, between, padded)
+    return Tensor(padded, pad(c, image, zero, low, high, between, padded))
 
 
 def _products(c: Converter, numbers: _Numbers, image: Lazy, kernel: Lazy, made: Shaped) -> Value:
@@ -113,11 +103,8 @@ def _products(c: Converter, numbers: _Numbers, image: Lazy, kernel: Lazy, made: 
     extent = Shaped.of((*numbers.window, features), made.element)
     source, weights = c.tensor(image), c.tensor(kernel)
 
-    def number(size: int | Size) -> Value:
-        return size.value if isinstance(size, Size) else emitter.integer(size, index)
-
     def scaled(value: Value, factor: int | Size) -> Value:
-        return value if factor == 1 else emitter.binary("arith.muli", value, number(factor))
+        return value if factor == 1 else emitter.binary("arith.muli", value, index_of(emitter, factor))
 
     def read(tensor: Value, place: Sequence[Value], kind: Element) -> Value:
         found = emitter.emit("tensor.extract", (tensor, *place), (kind.type,)).results[0]
@@ -131,13 +118,13 @@ def _products(c: Converter, numbers: _Numbers, image: Lazy, kernel: Lazy, made: 
             begin = scaled(emitter.linalg_index(dims.output_spatial_dimensions[k]), numbers.strides[k])
             at[d] = emitter.binary("arith.addi", begin, scaled(within, numbers.dilations[k]))
             if numbers.reversed[k]:
-                within = emitter.binary("arith.subi", number(numbers.window[k] - 1), within)
+                within = emitter.binary("arith.subi", index_of(emitter, numbers.window[k] - 1), within)
             here[dims.kernel_spatial_dimensions[k]] = within
         output, feature = emitter.linalg_index(dims.output_feature_dimension), emitter.linalg_index(rank + count)
         here[dims.kernel_output_feature_dimension] = output
         here[dims.kernel_input_feature_dimension] = feature
         if numbers.groups != 1:
-            group = emitter.binary("arith.divsi", output, number(per_group))
+            group = emitter.binary("arith.divsi", output, index_of(emitter, per_group))
             feature = emitter.binary("arith.addi", scaled(group, features), feature)
         at[dims.input_feature_dimension] = feature
         at[dims.input_batch_dimension] = emitter.linalg_index(dims.output_batch_dimension)

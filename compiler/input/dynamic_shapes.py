@@ -14,10 +14,9 @@ from pyiree.compiler.input.calls import CUSTOM_CALLS
 from pyiree.compiler.input.converter import SHAPE_RULES, Converter, converts
 from pyiree.compiler.input.indexing import gather
 from pyiree.compiler.input.jaxlib_mlir import dialect_attribute
-from pyiree.compiler.input.shapes import broadcast, extract_slice, pad, pad_when_run, reshaped
-from pyiree.compiler.input.sizes import Size, at_least, common_shape, divided, is_static
+from pyiree.compiler.input.shapes import broadcast, extract_slice, pad, reshaped
+from pyiree.compiler.input.sizes import Size, at_least, common_shape, divided
 from pyiree.compiler.input.values import Iota, Lazy, Tensor, Uniform
-from pyiree.compiler.input.windows import window_count
 from pyiree.compiler.ir.attributes import StringAttr
 
 Shape = Sequence[int | Size]
@@ -87,10 +86,6 @@ def _sliced(c: Converter, op: Any, operands: list[Lazy]) -> Shape:
     ]
 
 
-def _windowed(c: Converter, op: Any, operands: list[Lazy]) -> Shape:
-    return window_count(c, op, operands[0].shaped.shape)
-
-
 def _padded(c: Converter, op: Any, operands: list[Lazy]) -> Shape:
     if len(operands) > 2:
         amounts: Sequence[Sequence[Any]] = [c.sizes_in(operand) for operand in operands[2:]]
@@ -129,7 +124,6 @@ SHAPE_RULES.update(
         "stablehlo.pad": _padded,
         "stablehlo.real_dynamic_slice": _sliced,
         "stablehlo.reduce": _reduced,
-        "stablehlo.reduce_window": _windowed,
         "stablehlo.reshape": None,
         "stablehlo.reverse": _shape_of_first,
         "stablehlo.scatter": _shape_of_first,
@@ -170,9 +164,7 @@ def _dynamic_pad(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     operand, padding = operands[:2]
     low, high, interior = (c.sizes_in(amounts) for amounts in operands[2:])
     result = c.result_shaped(op)
-    if is_static((*low, *high, *interior, *operand.shaped.shape, *result.shape)):
-        return [Tensor(result, pad(c, operand, padding, low, high, interior, result))]
-    return [pad_when_run(c, operand, padding, low, interior, result)]
+    return [Tensor(result, pad(c, operand, padding, low, high, interior, result))]
 
 
 @converts("stablehlo.dynamic_gather")

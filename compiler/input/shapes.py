@@ -307,31 +307,24 @@ def _pad(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     result = c.result_shaped(op)
     if not any((*low, *high, *interior)):
         return [operand]
-    if result.sizes and not pads_known_dims(operand.shaped.shape, low, high, interior):
-        return [pad_when_run(c, operand, padding, low, interior, result)]
     if isinstance(operand, Uniform) and operand.attribute is not None and isinstance(padding, Uniform):
         if operand.attribute is padding.attribute:
             return [Uniform(result, operand.attribute)]
     return [Tensor(result, pad(c, operand, padding, low, high, interior, result))]
 
 
-def pads_known_dims(shape: Sequence[int | Size], *amounts: Sequence[int]) -> bool:
-    """Whether nothing is added to dims whose size is known when the program runs."""
-    return all(isinstance(n, int) or not any(of_dim) for n, *of_dim in zip(shape, *amounts))
-
-
 def pad(
     c: Converter,
     operand: Lazy,
     padding: Lazy,
-    low: Sequence[int],
-    high: Sequence[int],
-    interior: Sequence[int],
+    low: Sequence[Any],
+    high: Sequence[Any],
+    interior: Sequence[Any],
     result: Shaped,
 ) -> Value:
-    """Padding around and between elements of dims of known size; negative amounts cut."""
-    if result.sizes and (any(interior) or not isinstance(padding, Uniform)):
-        return c.tensor(pad_when_run(c, operand, padding, low, interior, result))
+    """Padding around and between elements, by amounts that are integers or `Size`s; negative ones cut."""
+    if _is_looked_up(operand.shaped.shape, padding, low, high, interior):
+        return _pad_when_run(c, operand, padding, low, interior, result)
     value = c.tensor(operand)
     shape = operand.shaped.shape
     if 0 in result.shape:
@@ -365,15 +358,26 @@ def pad(
     return insert_slice(c, value, background, places, strides)
 
 
-def pad_when_run(
+def _is_looked_up(shape: Sequence[int | Size], padding: Lazy, *amounts: Sequence[int | Size]) -> bool:
+    """Whether places can't be told at compile time: amounts are known when the program runs, or sizes are of dims that
+    something is added to; or there is no one op that leaves dims of such sizes as they are."""
+    if not is_static([n for of_all in amounts for n in of_all]):
+        return True
+    if is_static(shape):
+        return False
+    touched = [n for n, *of_dim in zip(shape, *amounts) if any(of_dim)]
+    return not is_static(touched) or any(amounts[-1]) or not isinstance(padding, Uniform)
+
+
+def _pad_when_run(
     c: Converter,
     operand: Lazy,
     padding: Lazy,
     low: Sequence[int | Size],
     interior: Sequence[int | Size],
     result: Shaped,
-) -> Lazy:
-    """As `pad`, where sizes or amounts are known when the program runs: every element looks where it comes from."""
+) -> Value:
+    """As `pad`: every element looks where it comes from."""
     emitter, shape, rank = c.emitter, operand.shaped.shape, len(result.shape)
     # A border of padding behind the last element is what all other places read; so there is always one to read.
     wide = [n + 1 for n in shape]
@@ -393,7 +397,7 @@ def pad_when_run(
             place.append(emitter.select(emitter.binary("arith.andi", is_one, is_in), found, behind))
         return [emitter.emit("tensor.extract", (source, *place), (result.element.type,)).results[0]]
 
-    return c.map(result, [], read)
+    return c.tensor(c.map(result, [], read))
 
 
 def _pad_edges(

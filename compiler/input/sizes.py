@@ -111,6 +111,20 @@ def at_most(emitter: Emitter, size: int | Size, bound: int | Size) -> int | Size
     return size_of(emitter, emitter.host_arithmetic("arith.minsi", x, y))
 
 
+def dilated(size: Any, hole: int) -> Any:
+    """How long a dimension is whose elements are `hole` apart."""
+    if hole == 1:
+        return size
+    if isinstance(size, Size):
+        return at_least(size._emitter, (size - 1) * hole + 1, 0)
+    return (size - 1) * hole + 1 if size else 0
+
+
+def fitting(emitter: Emitter, size: int | Size, window: int | Size, stride: int) -> int | Size:
+    """How often a window fits along a dimension, when it moves on by `stride`."""
+    return divided(emitter, at_least(emitter, size - window + stride, 0), stride)
+
+
 def common_shape(shapes: Sequence[Sequence[int | Size]]) -> list[int | Size]:
     """The shape that several are alike; a dimension's size is a number if any of them knows it."""
     return [next((n for n in sizes if isinstance(n, int)), sizes[0]) for sizes in zip(*shapes)]

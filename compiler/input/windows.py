@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from pyiree.compiler.input.converter import Converter, converts
+from pyiree.compiler.input.converter import SHAPE_RULES, Converter, converts
 from pyiree.compiler.input.elements import FLOAT, SIGNED, Element, element
 from pyiree.compiler.input.emitter import PARALLEL, REDUCTION, projection
 from pyiree.compiler.input.import_mlir import Shaped
 from pyiree.compiler.input.reductions import initial
 from pyiree.compiler.input.scalars import convert
-from pyiree.compiler.input.shapes import broadcast, pad, pad_when_run, pads_known_dims, reverse
-from pyiree.compiler.input.sizes import Size, at_least, divided
+from pyiree.compiler.input.shapes import broadcast, pad, reverse
+from pyiree.compiler.input.sizes import Size, dilated, fitting
 from pyiree.compiler.input.values import Lazy, Tensor, Uniform
 from pyiree.compiler.ir.attributes import ArrayAttr, FloatAttr, IntegerAttr, bool_attr
 from pyiree.compiler.ir.core import Block, Region, Value
@@ -38,29 +38,19 @@ def window_padding(op: Any, count: int) -> tuple[list[int], list[int]]:
     return [int(v) for v in pairs[:, 0]], [int(v) for v in pairs[:, 1]]
 
 
-def dilated(size: int, hole: int) -> int:
-    """How long a dimension is whose elements are `hole` apart; one of a size that is not known has no holes."""
-    return (size - 1) * hole + 1 if size and hole != 1 else size
-
-
-def window_count(c: Converter, op: Any, shape: Sequence[int | Size]) -> list[int | Size]:
+def _windowed(c: Converter, op: Any, operands: Sequence[Any]) -> list[int | Size]:
     """How often a `reduce_window`'s window fits along each dimension."""
+    shape = operands[0].shaped.shape
     rank = len(shape)
-    low, high = window_padding(op, rank)
-    names = {"window_dimensions": 1, "window_strides": 1, "base_dilations": 1, "window_dilations": 1}
-    amounts = [window_attribute(op, name, rank, default) for name, default in names.items()]
-    found: list[int | Size] = []
-    for d, (n, window, stride, base, dilation) in enumerate(zip(shape, *amounts)):
-        reach = dilated(window, dilation)
-        if not isinstance(n, Size):
-            padded = low[d] + high[d] + dilated(n, base)
-            found.append(0 if padded < reach else (padded - reach) // stride + 1)
-        elif base == 1:
-            spare = at_least(c.emitter, n + (low[d] + high[d] - reach + stride), 0)
-            found.append(divided(c.emitter, spare, stride))
-        else:
-            raise c.emitter.unsupported(op, "with holes along a dimension whose size is not known")
-    return found
+    names = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
+    amounts = [window_attribute(op, name, rank, 1) for name in names]
+    return [
+        fitting(c.emitter, dilated(n, base) + before + after, dilated(window, dilation), stride)
+        for n, before, after, window, stride, base, dilation in zip(shape, *window_padding(op, rank), *amounts)
+    ]
+
+
+SHAPE_RULES["stablehlo.reduce_window"] = _windowed
 
 
 @converts("stablehlo.reduce_window")
@@ -74,14 +64,10 @@ def _reduce_window(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     base_dilations = window_attribute(op, "base_dilations", rank, 1)
     dilations = window_attribute(op, "window_dilations", rank, 1)
     low, high = window_padding(op, rank)
-    results = [c.shaped(value) for value in op.results]
+    results = c.results_shaped(op)
     body = op.regions[0].blocks[0]
     if 0 in results[0].shape:
         return [Tensor(result, c.emitter.empty(result.type, result.sizes)) for result in results]
-    results = [
-        result if result.type.has_static_shape else Shaped.of(window_count(c, op, shape), result.element)
-        for result in results
-    ]
     plain = half == 1 and all(n == 1 for n in (*strides, *base_dilations, *dilations)) and 0 not in shape
     running = _running_dimension(shape, window, low, high) if plain else None
     if running is not None:
@@ -225,8 +211,6 @@ def _padded(
     if shape == value.shaped.shape:
         return c.tensor(value)
     padded = Shaped.of(shape, value.shaped.element)
-    if not pads_known_dims(value.shaped.shape, low, high):
-        return c.tensor(pad_when_run(c, value, start, low, [hole - 1 for hole in dilations], padded))
     return pad(c, value, start, low, high, [hole - 1 for hole in dilations], padded)
 
 

@@ -52,6 +52,10 @@ PROGRAMS = {
     "scatter_counted": (lambda x, y: x.at[y.astype(jnp.int32)].add(1.5, mode="drop"), ["b", "n, m"]),
     "windows": (lambda x: jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2), (1, 1), "SAME"), ["b, 5"]),
     "windows_along": (lambda x: jax.lax.reduce_window(x, 0.0, jax.lax.add, (3, 2), (2, 1), ((1, 2), (0, 0))), ["b, 5"]),
+    "windows_with_holes": (
+        lambda x: jax.lax.reduce_window(x, 0.0, jax.lax.add, (2, 3), (2, 1), ((1, 0), (0, 2)), (3, 2), (1, 2)),
+        ["b, 5"],
+    ),
     "running_sums": (
         lambda x: jax.lax.reduce_window(x, 0.0, jax.lax.add, (1, 5), (1, 1), ((0, 0), (4, 0))),
         ["b, 5"],
