@@ -1,7 +1,8 @@
 """`while`, `case` and `if` as scf: loops that count become `scf.for`, whose counter is a scalar of the host.
 
 Before: all that a loop carries is tensors. After: values that only pass through are dropped, counters that run
-alike are one, and only what the body computes is carried.
+alike are one, and only what the body computes is carried. A tensor of a size that is known when the program runs has
+the size that it starts with in each iteration, unless the body makes it another one.
 """
 
 from __future__ import annotations
@@ -28,6 +29,36 @@ class Counter:
     number: int
     step: int
     bound: Lazy
+
+
+class Carried:
+    """The values that a loop carries as tensors, by their numbers among the operands of its op."""
+
+    def __init__(self, c: Converter, op: Any, operands: list[Lazy], numbers: list[int], resized: set[int]) -> None:
+        self._c = c
+        self._numbers = numbers
+        self._shapes = [c.shaped(op.results[n]) if n in resized else operands[n].shaped for n in numbers]
+        #: The numbers of those that may have another size in each iteration; grows when an iteration ends.
+        self.resized = resized
+        self.holds = True
+        self.inits = self._tensors(operands)
+        self.types = [value.type for value in self.inits]
+
+    def _tensors(self, lazies: Sequence[Lazy]) -> list[Value]:
+        c = self._c
+        return [c.of_type(c.tensor(lazies[n]), shaped.type) for n, shaped in zip(self._numbers, self._shapes)]
+
+    def known_as(self, values: Sequence[Value]) -> dict[int, Lazy]:
+        """What the loop's values are in an iteration or behind the loop, by their numbers."""
+        return {n: _of_any_size(self._c, s, v) for n, s, v in zip(self._numbers, self._shapes, values)}
+
+    def hand_on(self, results: Sequence[Lazy]) -> None:
+        """Ends an iteration. The loop `holds` only if no size differs from what it was taken for."""
+        for n, shaped in zip(self._numbers, self._shapes):
+            if n not in self.resized and tuple(results[n].shaped.shape) != tuple(shaped.shape):
+                self.resized.add(n)
+                self.holds = False
+        self._c.emitter.emit("scf.yield", self._tensors(results), ())
 
 
 def _behind_calls(c: Converter, value: Any, calls: tuple[Any, ...] = ()) -> tuple[Any, tuple[Any, ...]]:
@@ -119,9 +150,14 @@ def _while(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     ]
     steps = _steps(c, returned, arguments)
     counter = _find_counter(c, condition, steps, unchanged, operands)
-    if counter is None:
-        return _general_while(c, op, operands, unchanged)
-    return _counted_loop(c, op, operands, unchanged, steps, counter)
+    resized: set[int] = set()
+    found = None
+    while found is None:
+        if counter is None:
+            found = _general_while(c, op, operands, unchanged, resized)
+        else:
+            found = _counted_loop(c, op, operands, unchanged, resized, steps, counter)
+    return found
 
 
 def _counted_loop(
@@ -129,9 +165,11 @@ def _counted_loop(
     op: Any,
     operands: list[Lazy],
     unchanged: list[bool],
+    resized: set[int],
     steps: dict[int, int],
     counter: Counter,
-) -> list[Lazy]:
+) -> list[Lazy] | None:
+    """The results; None if a size was taken for the same in each iteration and is not: it is `resized` now."""
     emitter = c.emitter
     body = op.regions[1].blocks[0]
     location = emitter.location
@@ -149,9 +187,9 @@ def _counted_loop(
         and operands[number].shaped.element is kind.element
     ]
     counters = [counter.number, *beside]
-    carried = [n for n in range(len(operands)) if n not in counters and not unchanged[n]]
-    inits = [c.tensor(operands[n]) for n in carried]
-    block = Block([kind.element.type, *[v.type for v in inits]])
+    numbers = [n for n in range(len(operands)) if n not in counters and not unchanged[n]]
+    carried = Carried(c, op, operands, numbers, resized)
+    block = Block([kind.element.type, *carried.types])
     with emitter.inside(block):
         induction = block.arguments[0]
         for number, argument in enumerate(body.arguments):
@@ -159,13 +197,16 @@ def _counted_loop(
                 c.bind(argument, _beside(c, operands, number, counter.number, induction, lower))
             elif unchanged[number]:
                 c.bind(argument, operands[number])
-        for number, value in zip(carried, block.arguments[1:]):
-            c.bind(body.arguments[number], Tensor(operands[number].shaped, value))
+        for number, value in carried.known_as(block.arguments[1:]).items():
+            c.bind(body.arguments[number], value)
         results = c.convert_block(body)
         emitter.location = location
-        emitter.emit("scf.yield", [c.tensor(results[n]) for n in carried], ())
-    loop = emitter.emit("scf.for", (lower, upper, step, *inits), [v.type for v in inits], None, (Region(block),))
-    found: dict[int, Lazy] = {n: Tensor(operands[n].shaped, r) for n, r in zip(carried, loop.results)}
+        carried.hand_on(results)
+    loop = emitter.emit("scf.for", (lower, upper, step, *carried.inits), carried.types, None, (Region(block),))
+    if not carried.holds:
+        loop.erase()
+        return None
+    found = carried.known_as(loop.results)
     for number in range(len(operands)):
         if number in counters:
             if _is_used(op.results[number]):
@@ -207,35 +248,37 @@ def _last_value(c: Converter, lower: Value, upper: Value, step: int) -> Value:
     return emitter.select(emitter.cmpi("slt", lower, upper), end, lower)
 
 
-def _general_while(c: Converter, op: Any, operands: list[Lazy], unchanged: list[bool]) -> list[Lazy]:
+def _general_while(
+    c: Converter, op: Any, operands: list[Lazy], unchanged: list[bool], resized: set[int]
+) -> list[Lazy] | None:
+    """As `_counted_loop`, for any condition."""
     emitter = c.emitter
     location = emitter.location
     condition, body = op.regions[0].blocks[0], op.regions[1].blocks[0]
-    carried = [n for n in range(len(operands)) if not unchanged[n]]
-    inits = [c.tensor(operands[n]) for n in carried]
-    types = [v.type for v in inits]
+    carried = Carried(c, op, operands, [n for n in range(len(operands)) if not unchanged[n]], resized)
 
     def bind(region_block: Any, block: Block) -> None:
+        values = carried.known_as(block.arguments)
         for number, argument in enumerate(region_block.arguments):
-            if unchanged[number]:
-                c.bind(argument, operands[number])
-        for number, value in zip(carried, block.arguments):
-            c.bind(region_block.arguments[number], Tensor(operands[number].shaped, value))
+            c.bind(argument, values.get(number, operands[number]))
 
-    before = Block(types)
+    before = Block(carried.types)
     with emitter.inside(before):
         bind(condition, before)
         decided = c.host_scalar(c.convert_block(condition)[0])
         emitter.location = location
         emitter.emit("scf.condition", (decided, *before.arguments), ())
-    after = Block(types)
+    after = Block(carried.types)
     with emitter.inside(after):
         bind(body, after)
         results = c.convert_block(body)
         emitter.location = location
-        emitter.emit("scf.yield", [c.tensor(results[n]) for n in carried], ())
-    loop = emitter.emit("scf.while", inits, types, None, (Region(before), Region(after)))
-    found: dict[int, Lazy] = {n: Tensor(operands[n].shaped, r) for n, r in zip(carried, loop.results)}
+        carried.hand_on(results)
+    loop = emitter.emit("scf.while", carried.inits, carried.types, None, (Region(before), Region(after)))
+    if not carried.holds:
+        loop.erase()
+        return None
+    found = carried.known_as(loop.results)
     return [found.get(n, operands[n]) for n in range(len(operands))]
 
 

@@ -132,6 +132,7 @@ SHAPE_RULES.update(
         "stablehlo.slice": None,
         "stablehlo.sort": _shape_of_first,
         "stablehlo.transpose": _transposed,
+        "stablehlo.while": None,
     }
 )
 

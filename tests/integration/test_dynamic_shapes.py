@@ -76,6 +76,21 @@ PROGRAMS = {
     "convolution_of_groups": (convolution(padding="SAME", feature_group_count=2), ["b, 7, 6, 4", "3, 2, 2, 6"]),
     "branches": (lambda x: jax.lax.cond(x[0, 0] > 0, lambda x: (x * 2, x.T), lambda x: (-x, x.T + 1), x)[1], ["b, n"]),
     "switch": (lambda x: jax.lax.switch(x.shape[0] % 3, [jnp.sin, jnp.negative, lambda x: x + 1], x), ["b, n"]),
+    "loop": (
+        lambda x: jax.lax.fori_loop(0, 3, lambda i, c: (c * 0.5 + jnp.sin(x)).at[i % x.shape[0]].add(1), x),
+        ["b, 3"],
+    ),
+    "loop_of_loops": (
+        lambda x: jax.lax.fori_loop(0, 3, lambda i, c: jax.lax.fori_loop(0, 2, lambda j, d: d * 0.9 + c, -c), x),
+        ["b, n"],
+    ),
+    "loop_until": (lambda x: jax.lax.while_loop(lambda c: c.sum() < 50, lambda c: c + 1 + jnp.abs(x), x), ["b"]),
+    "scan": (lambda x: jax.lax.scan(lambda c, y: (c + y, c * y), jnp.zeros(x.shape[1]), x)[1], ["b, n"]),
+    "scan_gradient": (
+        jax.grad(lambda x: jax.lax.scan(lambda c, y: (jnp.sin(c) * y, c.sum()), jnp.ones(x.shape[1]), x)[1].sum()),
+        ["b, n"],
+    ),
+    "swap": (lambda x, y: jax.lax.fori_loop(0, 3, lambda i, c: (c[1] * 0.5, c[0] + 1), (x, y))[0], ["b", "b"]),
     "gradient": (lambda w, x: jax.grad(lambda w: jnp.sum(jnp.tanh(x @ w) ** 2))(w), ["8, 3", "b, 8"]),
 }
 
@@ -242,3 +257,32 @@ func.func @main(%x: tensor<?x5xf32>, %p: tensor<i1>) -> tensor<?x5xf32> {
     x = np.arange(15, dtype=np.float32).reshape(3, 5)
     np.testing.assert_array_equal(program.main(x, np.array(True)), np.concatenate([x, x]) * 2)
     np.testing.assert_array_equal(program.main(x, np.array(False)), x * 2)
+
+
+@pytest.mark.parametrize("size", [1, 3, 17])
+def test_what_a_loop_carries_may_grow(size):
+    program = pyiree.compile("""func.func public @main(%x: tensor<?xf32>, %most: tensor<f32>) ->
+          (tensor<?xf32>, tensor<i32>) {
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %r = stablehlo.while(%a = %x) : tensor<?xf32>
+        cond {
+          %s = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0] :
+            (tensor<?xf32>, tensor<f32>) -> tensor<f32>
+          %go = stablehlo.compare LT, %s, %most : (tensor<f32>, tensor<f32>) -> tensor<i1>
+          stablehlo.return %go : tensor<i1>
+        } do {
+          %b = stablehlo.cosine %a : tensor<?xf32>
+          %c = stablehlo.concatenate %a, %b, dim = 0 : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+          stablehlo.return %c : tensor<?xf32>
+        }
+      %n = stablehlo.get_dimension_size %r, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+      return %r, %n : tensor<?xf32>, tensor<i32>
+    }""")
+    x = np.abs(at(f"{size}", {}))
+    for most in (0, 5, 40):
+        expected = x
+        while expected.sum() < most:
+            expected = np.concatenate([expected, np.cos(expected)])
+        given, length = program.main(x, np.float32(most))
+        np.testing.assert_allclose(given, expected, rtol=1e-5, atol=1e-5)
+        assert length == len(expected)

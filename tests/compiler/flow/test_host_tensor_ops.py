@@ -114,22 +114,3 @@ def test_only_bytes_in_one_piece_are_the_hosts(offsets, sizes, strides, stays, r
     )
     (op,) = module.walk_type(ExtractSliceOp)
     assert stays_on_host(op) is stays
-
-
-def test_dims_of_what_was_computed(run_passes, in_order):
-    text = run_passes(
-        """
-        util.func private @f(%a: tensor<?x4xf32>, %n: index) -> (index, index) {
-          %c0 = arith.constant 0 : index
-          %e = tensor.empty(%n) : tensor<?x4xf32>
-          %z = arith.constant 0.0 : f32
-          %f = linalg.fill ins(%z : f32) outs(%e : tensor<?x4xf32>) -> tensor<?x4xf32>
-          %c = tensor.concat dim(0) %a, %f : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
-          %0 = tensor.dim %f, %c0 : tensor<?x4xf32>
-          %1 = tensor.dim %c, %c0 : tensor<?x4xf32>
-          util.return %0, %1 : index, index
-        }
-        """,
-        "resolve-ranked-shaped-type-result-dims",
-    )
-    in_order(text, "tensor.dim %arg0", "arith.addi %dim, %arg1", "util.return %arg1, %")
