@@ -21,8 +21,8 @@ Dim = int | Value
 
 
 def same_extent(x: Dim, y: Dim) -> bool:
-    """Whether two dims may be equal: what is known only at run time is taken to fit."""
-    return x.__class__ is not int or y.__class__ is not int or x == y
+    """Whether two dims are equal: what is known only at run time is the same value."""
+    return x is y or x == y
 
 
 def same_shape(x: Sequence[Dim], y: Sequence[Dim]) -> bool:

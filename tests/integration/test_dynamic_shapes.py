@@ -76,6 +76,12 @@ PROGRAMS = {
     "convolution_of_groups": (convolution(padding="SAME", feature_group_count=2), ["b, 7, 6, 4", "3, 2, 2, 6"]),
     "branches": (lambda x: jax.lax.cond(x[0, 0] > 0, lambda x: (x * 2, x.T), lambda x: (-x, x.T + 1), x)[1], ["b, n"]),
     "switch": (lambda x: jax.lax.switch(x.shape[0] % 3, [jnp.sin, jnp.negative, lambda x: x + 1], x), ["b, n"]),
+    "sums_beside_one": (lambda x: (x[:, None] * 2).transpose(1, 0, 2).sum(-1), ["b, n"]),
+    "attention": (
+        lambda x: jax.nn.dot_product_attention(*[x[None, :, None]] * 3, is_causal=True)[0, :, 0],
+        ["b, 4"],
+    ),
+    "histogram": (lambda x: jnp.histogram(x, bins=5)[0], ["b"]),
     "loop": (
         lambda x: jax.lax.fori_loop(0, 3, lambda i, c: (c * 0.5 + jnp.sin(x)).at[i % x.shape[0]].add(1), x),
         ["b, 3"],
