@@ -170,13 +170,28 @@ def _convert_empty(op: EmptyOp, builder: Builder) -> None:
 def _convert_fill(op: FillOp, builder: Builder) -> None:
     value, target = op.inputs[0], op.outputs[0]
     number = value.defining_op
-    if isinstance(number, ComplexConstantOp) and target.type.has_static_shape:
-        # The host has no complex scalars.
-        _replace(op, TensorConstantOp(DenseElementsAttr.splat(target.type, number.value)), builder)
-        if not value.uses:
-            number.erase()
+    dims = dynamic_dims(builder, target)
+    if not isinstance(number, ComplexConstantOp):
+        _replace(op, TensorSplatOp(value, dims, result=target.type), builder)
         return
-    _replace(op, TensorSplatOp(value, dynamic_dims(builder, target), result=target.type), builder)
+    # The host has no complex scalars.
+    if not dims:
+        _replace(op, TensorConstantOp(DenseElementsAttr.splat(target.type, number.value)), builder)
+    else:
+        _fill_parts(op, number.value, dims, builder)
+    if not value.uses:
+        number.erase()
+
+
+def _fill_parts(op: FillOp, parts: Sequence[FloatAttr], dims: Sequence[Value], builder: Builder) -> None:
+    """A tensor of so many complex numbers with two equal parts, such as zeros."""
+    type = op.results[0].type
+    if parts[0] != parts[1]:
+        raise op.error("of a dynamic shape has a complex number of two different parts, which the host can't fill in")
+    number = builder.insert(ConstantOp(parts[0])).result
+    pairs = TensorType([*type.shape, 2], number.type)  # type: ignore[attr-defined]
+    splat = builder.insert(TensorSplatOp(number, dims, result=pairs)).result
+    _replace(op, TensorBitCastOp(splat, dims, dims, result=type), builder)
 
 
 def _convert_constant(op: ConstantOp, builder: Builder) -> None:

@@ -1,22 +1,32 @@
 """Batch normalisation, written out in simpler StableHLO as the specification decomposes it.
 
-Enters: `stablehlo.batch_norm_inference`, `batch_norm_training` and `batch_norm_grad` of static shapes. Leaves: what the
-sums, differences and quotients of the decomposition become.
+Enters: `stablehlo.batch_norm_inference`, `batch_norm_training` and `batch_norm_grad`. Leaves: what the sums,
+differences and quotients of the decomposition become.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from pyiree.compiler.input.converter import Converter, converts
+from pyiree.compiler.input.converter import SHAPE_RULES, Converter, converts
+from pyiree.compiler.input.elements import element
 from pyiree.compiler.input.import_mlir import Shaped
-from pyiree.compiler.input.sizes import is_static
-from pyiree.compiler.input.values import Lazy
+from pyiree.compiler.input.sizes import Size, is_static, product
+from pyiree.compiler.input.values import Elements, Lazy, Uniform
+from pyiree.compiler.ir.attributes import Attribute, IntegerAttr
+from pyiree.compiler.ir.core import Value
 
 
 def _type(shaped: Shaped) -> str:
-    return f"tensor<{''.join(f'{n}x' for n in shaped.shape)}{shaped.element.spelling}>"
+    return f"tensor<{''.join(f'{n}x' for n in shaped.shape)}{shaped.element.spelling}>"  # a `Size` reads `?`
+
+
+SHAPE_RULES.update(
+    dict.fromkeys(
+        [f"stablehlo.batch_norm_{kind}" for kind in ("inference", "training", "grad")],
+        lambda c, op, operands: operands[0].shaped.shape,
+    )
+)
 
 
 class _Text:
@@ -24,15 +34,17 @@ class _Text:
 
     def __init__(self, c: Converter, op: Any, operands: list[Lazy]) -> None:
         shaped = operands[0].shaped
+        self.c, self.operands, self.lines = c, list(operands), []
+        self.shape: str | None = None
         if not is_static(shaped.shape):
-            raise c.emitter.unsupported(op, "of a dynamic shape")
-        self.c, self.operands, self.lines = c, operands, []
+            self.shape = f"%a{len(operands)}"
+            self.operands.append(_numbers(c, shaped.shape))
         self.feature, self.epsilon = op.attributes["feature_index"].value, op.attributes["epsilon"].value
         self.element = shaped.element.spelling
         self.whole = _type(shaped)
-        self.features = f"tensor<{shaped.shape[self.feature]}x{self.element}>"
+        self.features = _type(Shaped.of([shaped.shape[self.feature]], shaped.element))
         self.others = [d for d in range(len(shaped.shape)) if d != self.feature]
-        self.count = math.prod(shaped.shape[d] for d in self.others)
+        self.count = product([shaped.shape[d] for d in self.others])
 
     def add(self, text: str, type: str) -> str:
         """The name of a new value."""
@@ -43,12 +55,29 @@ class _Text:
     def combine(self, op: str, x: str, y: str, type: str | None = None) -> str:
         return self.add(f"{op} {x}, {y} :", type or self.whole)
 
-    def number(self, value: float, type: str | None = None) -> str:
-        return self.add(f"constant dense<{float(value):.17e}> :", type or self.whole)
+    def number(self, value: float | int | Size, type: str | None = None) -> str:
+        """A number everywhere in a type, the whole operand's if none is given."""
+        scalar = f"tensor<{self.element}>"
+        if isinstance(value, Size):
+            name = f"%a{len(self.operands)}"
+            self.operands.append(_number(self.c, value))
+            number = self.add(f"convert {name} : (tensor<i64>) ->", scalar)
+        else:
+            number = self.add(f"constant dense<{float(value):.17e}> :", scalar)
+        return number if type == scalar else self._broadcast(number, scalar, [], type or self.whole)
 
     def spread(self, x: str) -> str:
         """One number a feature, everywhere."""
-        return self.add(f"broadcast_in_dim {x}, dims = [{self.feature}] : ({self.features}) ->", self.whole)
+        return self._broadcast(x, self.features, [self.feature], self.whole)
+
+    def _broadcast(self, x: str, source: str, dims: list[int], type: str) -> str:
+        if "?" not in type:
+            return self.add(f"broadcast_in_dim {x}, dims = {dims} : ({source}) ->", type)
+        shape, kind = self.shape, f"tensor<{len(self.others) + 1}xi64>"
+        if type == self.features:
+            part = f"[{self.feature}:{self.feature + 1}]"
+            shape, kind = self.add(f"slice {shape} {part} : ({kind}) ->", "tensor<1xi64>"), "tensor<1xi64>"
+        return self.add(f"dynamic_broadcast_in_dim {x}, {shape}, dims = {dims} : ({source}, {kind}) ->", type)
 
     def sum(self, x: str) -> str:
         """One sum a feature."""
@@ -82,6 +111,21 @@ class _Text:
         body = "\n".join(self.lines)
         text = f"func.func @main({arguments}) -> ({made}) {{\n{body}\nreturn {', '.join(names)} : {made}\n}}"
         return self.c.write_out(text, self.operands)
+
+
+def _number(c: Converter, size: Size) -> Uniform:
+    """A size as an integer of rank 0."""
+    kind = element("i64")
+    return Uniform(Shaped.of((), kind), scalar=c.emitter.cast("arith.index_cast", size.value, kind.type))
+
+
+def _numbers(c: Converter, shape: Any) -> Elements:
+    """A shape as a vector."""
+    kind = element("i64")
+    sizes: list[Attribute | Value] = [
+        IntegerAttr(n, kind.type) if isinstance(n, int) else c.uniform_scalar(_number(c, n)) for n in shape
+    ]
+    return Elements(Shaped.of((len(sizes),), kind), sizes)
 
 
 @converts("stablehlo.batch_norm_inference")

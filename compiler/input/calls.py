@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyiree.compiler.input.converter import CALLEE_NAMES, Conversion, Converter, converts
+from pyiree.compiler.input.import_mlir import Shaped
+from pyiree.compiler.input.sizes import is_static
 from pyiree.compiler.input.values import TOKEN, Group, Lazy, Uniform
 from pyiree.compiler.ir.attributes import IntegerAttr
 
@@ -18,6 +20,9 @@ ANNOTATIONS = frozenset(
 
 #: Custom calls that are computations of ours, by target; families add theirs.
 CUSTOM_CALLS: dict[str, Conversion] = {}
+
+#: Those that take arrays of sizes which are known when the program runs.
+OF_ANY_SIZE: set[str] = set()
 
 
 @converts(*CALLEE_NAMES)
@@ -52,6 +57,30 @@ def _custom_call(c: Converter, op: Any, operands: list[Lazy]) -> Sequence[Lazy]:
     if target in ANNOTATIONS:
         return operands
     known = CUSTOM_CALLS.get(target)
-    if known is not None:
-        return known(c, op, operands)
-    raise c.emitter.unsupported(op, f"@{target}")
+    if known is None:
+        raise c.emitter.unsupported(op, f"@{target}")
+    is_sized = all(is_static(operand.shaped.shape) for operand in operands if isinstance(operand, Lazy))
+    if target not in OF_ANY_SIZE and not is_sized:
+        raise c.emitter.unsupported(op, f"@{target} of a dynamic shape")
+    return known(c, op, operands)
+
+
+def shape_operands(op: Any) -> list[int]:
+    """Which operands of a custom call are no data but the shapes of its results, in order."""
+    name = "indices_of_shape_operands"
+    return [int(number) for number in op.attributes[name]] if name in op.attributes else []
+
+
+def custom_call_results(c: Converter, op: Any, operands: Sequence[Any]) -> list[Shaped | None]:
+    """Shapes and elements of a custom call's results, with the sizes that its operands say; None for tokens."""
+    positions = shape_operands(op)
+    results: list[Shaped | None] = []
+    for number, value in enumerate(op.results):
+        shaped = c.reader.shaped(value.type)
+        if shaped is not None and not shaped.type.has_static_shape:
+            if number >= len(positions):
+                raise c.emitter.unsupported(op, "whose result has a size that it does not say")
+            sizes = c.sizes_in(operands[positions[number]])
+            shaped = Shaped.of([s if n is None else n for n, s in zip(shaped.shape, sizes)], shaped.element)
+        results.append(shaped)
+    return results

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from pyiree.compiler.input.converter import Converter, converts
+from pyiree.compiler.input.converter import SHAPE_RULES, Converter, converts
 from pyiree.compiler.input.values import Lazy, Uniform
 
 _GROUPED = (
@@ -19,6 +19,8 @@ _GROUPED = (
     "stablehlo.collective_broadcast",
     "stablehlo.reduce_scatter",
 )
+
+SHAPE_RULES.update(dict.fromkeys((*_GROUPED, "stablehlo.collective_permute")))
 
 
 @converts(*_GROUPED)

@@ -7,6 +7,7 @@ results. Calls are inlined on the way; element-wise ops read broadcasts, transpo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from pyiree.compiler.input.scalars import SCALAR_LOWERINGS
 from pyiree.compiler.input.sizes import Size, common_shape, index_of, is_static, size_of, type_shape
 from pyiree.compiler.input.values import Elements, Iota, Lazy, Tensor, Uniform, View, known_integers
 from pyiree.compiler.ir.affine import AffineMap
-from pyiree.compiler.ir.attributes import Attribute, IntegerAttr
+from pyiree.compiler.ir.attributes import ArrayAttr, Attribute, IntegerAttr
 from pyiree.compiler.ir.core import Block, Value
 from pyiree.compiler.ir.dense import DenseElementsAttr
 from pyiree.compiler.ir.location import CallSiteLoc, Location
@@ -228,12 +229,12 @@ class Converter:
         return [s.value if isinstance(s, IntegerAttr) else size_of(emitter, s) for s in scalars]
 
     def elements_of(self, lazy: Lazy) -> list[Attribute | Value] | None:
-        """The integers of a vector or rank-0 tensor, if the host knows them."""
+        """The integers of a small tensor in order, if the host knows them."""
         if isinstance(lazy, Elements):
             return list(lazy.scalars)
-        if isinstance(lazy, Uniform) and len(lazy.shaped.shape) <= 1 and is_static(lazy.shaped.shape):
+        if isinstance(lazy, Uniform) and is_static(lazy.shaped.shape):
             scalar = lazy.attribute if lazy.scalar is None else lazy.scalar
-            return [scalar] * (lazy.shaped.shape[0] if lazy.shaped.shape else 1)
+            return [scalar] * math.prod(lazy.shaped.shape)
         known = known_integers(lazy)
         return None if known is None else [IntegerAttr(n, lazy.shaped.element.type) for n in known]
 
@@ -475,8 +476,11 @@ class Converter:
     def _materialize_here(self, lazy: Uniform | Iota | View) -> Value:
         """A value of a dynamic shape, where its sizes are known; each use writes it again."""
         shaped = lazy.shaped
-        if isinstance(lazy, Uniform):
+        number = lazy.attribute if isinstance(lazy, Uniform) else None
+        is_pair = isinstance(number, ArrayAttr) and number[0] != number[1]
+        if isinstance(lazy, Uniform) and not is_pair:
             return self.fill(self.uniform_scalar(lazy), shaped.type, shaped.sizes)
+        # A complex number of two different parts is no pattern that the host can fill memory with.
         return self.map(shaped, [lazy], lambda scalars: scalars).value
 
     def _materialize(self, lazy: Uniform | Iota | View) -> Value:

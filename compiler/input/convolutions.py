@@ -75,7 +75,7 @@ def _convolution(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
         flags = list(op.attributes["window_reversal"])
         flipped = [d for d, flag in zip(kernel_spatial, flags) if flag]
         if flipped:
-            rhs = Tensor(rhs.shaped, reverse(c, c.tensor(rhs), flipped))
+            rhs = reverse(c, rhs, flipped)
     # Kernel as (places…, input features, output features).
     order = [*kernel_spatial, numbers.kernel_input_feature_dimension, numbers.kernel_output_feature_dimension]
     # An op of its own: what does not read it in runs may have it laid out before.

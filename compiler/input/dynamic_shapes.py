@@ -29,6 +29,10 @@ def _shape_of_first(c: Converter, op: Any, operands: list[Lazy]) -> Shape:
     return operands[0].shaped.shape
 
 
+def _shape_of_second(c: Converter, op: Any, operands: list[Lazy]) -> Shape:
+    return operands[1].shaped.shape
+
+
 def _named_by(position: int) -> Any:
     """The rule of ops that have their result's shape as an operand."""
     return lambda c, op, operands: c.sizes_in(operands[position])
@@ -52,6 +56,10 @@ def _concatenated(c: Converter, op: Any, operands: list[Lazy]) -> Shape:
 def _reduced(c: Converter, op: Any, operands: list[Lazy]) -> Shape:
     gone = list(op.attributes["dimensions"])
     return [n for d, n in enumerate(operands[0].shaped.shape) if d not in gone]
+
+
+def _matrix_product(c: Converter, op: Any, operands: list[Lazy]) -> Shape:
+    return [*operands[0].shaped.shape[:-1], *operands[1].shaped.shape[1:]]
 
 
 def _contracted(c: Converter, op: Any, operands: list[Lazy]) -> Shape:
@@ -107,8 +115,13 @@ def _resized(c: Converter, op: Any, operands: list[Lazy]) -> Shape:
 SHAPE_RULES.update(
     {
         "func.call": None,
+        "sdy.sharding_constraint": None,
+        "stablehlo.composite": None,
+        "stablehlo.custom_call": None,
         "stablehlo.broadcast_in_dim": None,
+        "stablehlo.cholesky": _shape_of_first,
         "stablehlo.concatenate": _concatenated,
+        "stablehlo.dot": _matrix_product,
         "stablehlo.dot_general": _contracted,
         "stablehlo.dynamic_broadcast_in_dim": _named_by(1),
         "stablehlo.dynamic_gather": _gathered,
@@ -120,6 +133,7 @@ SHAPE_RULES.update(
         "stablehlo.fft": _shape_of_first,
         "stablehlo.gather": _gathered,
         "stablehlo.get_dimension_size": None,
+        "stablehlo.map": _shape_of_first,
         "stablehlo.optimization_barrier": _shape_of_first,
         "stablehlo.pad": _padded,
         "stablehlo.real_dynamic_slice": _sliced,
@@ -132,6 +146,7 @@ SHAPE_RULES.update(
         "stablehlo.slice": None,
         "stablehlo.sort": _shape_of_first,
         "stablehlo.transpose": _transposed,
+        "stablehlo.triangular_solve": _shape_of_second,
         "stablehlo.while": None,
     }
 )

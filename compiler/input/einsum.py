@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyiree.compiler.input.contractions import accumulator, generic_contraction
-from pyiree.compiler.input.converter import Converter, converts
+from pyiree.compiler.input.converter import SHAPE_RULES, Converter, converts
 from pyiree.compiler.input.import_mlir import Shaped
 from pyiree.compiler.input.scalars import convert
+from pyiree.compiler.input.sizes import Size
 from pyiree.compiler.input.values import Lazy, Tensor
 
 
@@ -20,10 +21,7 @@ from pyiree.compiler.input.values import Lazy, Tensor
 def _einsum(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     lhs, rhs = operands
     result = c.result_shaped(op)
-    given, _, made = op.attributes["einsum_config"].value.replace(" ", "").partition("->")
-    left, _, right = given.partition(",")
-    letters = [_letters(text, len(shaped.shape)) for text, shaped in
-               ((left, lhs.shaped), (right, rhs.shaped), (made, result))]  # fmt: skip
+    letters = _letters_of(c, op, operands)
     if any(len(set(one)) < len(one) for one in letters):
         raise c.emitter.unsupported(op, "with a letter twice in one operand")
     if 0 in result.shape:
@@ -32,7 +30,7 @@ def _einsum(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     lengths = dict([*zip(letters[0], lhs.shaped.shape), *zip(letters[1], rhs.shaped.shape)])
     summed = accumulator(lhs.shaped.element, rhs.shaped.element, result.element)
     shaped = Shaped.of(result.shape, summed)
-    value = c.fill(c.emitter.zero(summed.type), shaped.type)
+    value = c.fill(c.emitter.zero(summed.type), shaped.type, shaped.sizes)
     outer = len(letters[2])
     if all(lengths[letter] for letter in loops[outer:]):
         lhs_loops, rhs_loops = ([loops.index(letter) for letter in one] for one in letters[:2])
@@ -43,6 +41,23 @@ def _einsum(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
         result, [Tensor(shaped, value)], lambda scalars: [convert(c.emitter, scalars[0], summed, result.element)]
     )
     return [narrowed]
+
+
+def _letters_of(c: Converter, op: Any, operands: list[Lazy]) -> list[list[str]]:
+    """The letters of the operands and of the result."""
+    given, _, made = op.attributes["einsum_config"].value.replace(" ", "").partition("->")
+    left, _, right = given.partition(",")
+    ranks = [len(shaped.shape) for shaped in (operands[0].shaped, operands[1].shaped, c.shaped(op.results[0]))]
+    return [_letters(text, rank) for text, rank in zip((left, right, made), ranks)]
+
+
+def _by_letters(c: Converter, op: Any, operands: list[Lazy]) -> list[int | Size]:
+    left, right, made = _letters_of(c, op, operands)
+    lengths = dict([*zip(left, operands[0].shaped.shape), *zip(right, operands[1].shaped.shape)])
+    return [lengths[letter] for letter in made]
+
+
+SHAPE_RULES["stablehlo.einsum"] = _by_letters
 
 
 def _letters(text: str, rank: int) -> list[str]:

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyiree.compiler.dialects.hal import BufferViewType, TensorExportOp, TensorImportOp
-from pyiree.compiler.input.calls import CUSTOM_CALLS
+from pyiree.compiler.input.calls import CUSTOM_CALLS, OF_ANY_SIZE, custom_call_results, shape_operands
 from pyiree.compiler.input.converter import Converter
 from pyiree.compiler.input.elements import UNSIGNED
 from pyiree.compiler.input.import_mlir import Shaped
@@ -42,7 +42,7 @@ def _convert_lapack(c: Converter, op: Any, operands: list[Lazy], name: str) -> S
     if set(given) != set(routine.attributes):
         wanted = ", ".join(routine.attributes) or "none"
         raise c.emitter.unsupported(op, f"@{name} with the attributes {', '.join(given) or 'none'}, not {wanted}")
-    if len(operands) != len(routine.operands) or len(op.results) != len(routine.results):
+    if len(operands) - len(shape_operands(op)) != len(routine.operands) or len(op.results) != len(routine.results):
         counts = f"{len(routine.operands)} operands and {len(routine.results)} results"
         raise c.emitter.unsupported(op, f"@{name} with other than {counts}")
     scalars = [c.emitter.integer(given[attribute], i32) for attribute in routine.attributes]
@@ -59,6 +59,7 @@ def _convert_callback(c: Converter, op: Any, operands: list[Lazy]) -> Sequence[A
 for _name in LAPACK_ROUTINES:
     CUSTOM_CALLS[f"lapack_{_name}_ffi"] = functools.partial(_convert_lapack, name=_name)
 CUSTOM_CALLS["xla_ffi_python_cpu_callback"] = _convert_callback
+OF_ANY_SIZE.update(CUSTOM_CALLS)
 
 
 def _attributes(op: Any) -> dict[str, int]:
@@ -76,16 +77,17 @@ def call_with_views(
     scalars: Sequence[Value] = (),
     marks: Sequence[str] = (),
 ) -> list[Any]:
-    """A call of an imported function on buffer views in the layouts of the custom call, then scalars. Tokens are not
-    passed."""
+    """A call of an imported function on buffer views in the layouts of the custom call, then scalars. Tokens, and the
+    shapes of results, are not passed."""
     emitter = c.emitter
     operand_layouts, result_layouts = _layouts(op, "operand_layouts"), _layouts(op, "result_layouts")
+    said = shape_operands(op)
     views = [
         _export(c, _in_layout(c, operand, layout))
-        for operand, layout in zip(operands, operand_layouts, strict=True)
-        if not isinstance(operand, Token)
+        for number, (operand, layout) in enumerate(zip(operands, operand_layouts, strict=True))
+        if number not in said and not isinstance(operand, Token)
     ]
-    shapes = [c.reader.shaped(value.type) for value in op.results]
+    shapes = custom_call_results(c, op, operands)
     arguments, types = [*views, *scalars], [BufferViewType()] * sum(shaped is not None for shaped in shapes)
     c.imports.declare(callee, [value.type for value in arguments], types, marks)
     call = emitter.emit("util.call", arguments, types, {"callee": c.imports.symbol(callee)})
@@ -128,8 +130,7 @@ def _transposed(c: Converter, operand: Lazy, order: Sequence[int]) -> Lazy:
 
 
 def _permuted(shaped: Shaped, order: Sequence[int]) -> Shaped:
-    shape = tuple(shaped.shape[d] for d in order)
-    return Shaped(shape, shaped.element, TensorType(shape, shaped.element.type))
+    return Shaped.of([shaped.shape[d] for d in order], shaped.element)
 
 
 def _inverse(order: Sequence[int]) -> list[int]:
@@ -138,7 +139,8 @@ def _inverse(order: Sequence[int]) -> list[int]:
 
 def _export(c: Converter, lazy: Lazy) -> Value:
     value, outer = c.tensor(lazy), _outer_type(lazy.shaped)
-    op = TensorExportOp(value, (), source_encoding=outer, target=BufferViewType(), location=c.emitter.location)
+    dims = lazy.shaped.sizes
+    op = TensorExportOp(value, dims, source_encoding=outer, target=BufferViewType(), location=c.emitter.location)
     c.emitter.block.append(op)
     return op.target
 
@@ -146,7 +148,7 @@ def _export(c: Converter, lazy: Lazy) -> Value:
 def _imported(c: Converter, view: Value, shaped: Shaped, order: list[int] | None) -> Lazy:
     given = shaped if order is None else _permuted(shaped, order)
     op = TensorImportOp(
-        view, (), target_encoding=_outer_type(given), target=given.type, location=c.emitter.location
+        view, given.sizes, target_encoding=_outer_type(given), target=given.type, location=c.emitter.location
     )
     c.emitter.block.append(op)
     result = Tensor(given, op.target)
@@ -157,4 +159,4 @@ def _outer_type(shaped: Shaped) -> Type:
     """The type that the host sees: it tells signed from unsigned integers."""
     if shaped.element.kind != UNSIGNED:
         return shaped.type
-    return TensorType(shaped.shape, IntegerType(shaped.element.type.width, "u"))
+    return TensorType(shaped.type.shape, IntegerType(shaped.element.type.width, "u"))

@@ -18,6 +18,9 @@ from pyiree.compiler.ir.attributes import ArrayAttr, Attribute, IntegerAttr
 from pyiree.compiler.ir.core import Block, Region, Value
 from pyiree.compiler.ir.types import DYNAMIC_INT64, TensorType, i64, index
 
+#: Up to so many integers are the host's own where they are put together: shapes, amounts of padding.
+_FEW = 64
+
 
 @converts("stablehlo.constant")
 def _constant(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
@@ -116,7 +119,9 @@ def reshaped(c: Converter, operand: Lazy, result: Shaped) -> Lazy:
     source = operand.shaped.shape
     if source == result.shape:
         return operand
-    if isinstance(operand, Elements) and not result.shape:
+    if isinstance(operand, Elements) and result.shape:
+        return Elements(result, operand.scalars)
+    if isinstance(operand, Elements):
         (only,) = operand.scalars
         return Uniform(result, *((only, None) if isinstance(only, Attribute) else (None, only)))
     value = c.tensor(operand)
@@ -233,7 +238,7 @@ def _slice(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     if isinstance(operand, Uniform):
         return [Uniform(result, operand.attribute, operand.scalar)]
     starts, strides = list(op.attributes["start_indices"]), list(op.attributes["strides"])
-    if isinstance(operand, Elements):
+    if isinstance(operand, Elements) and len(result.shape) == 1:
         (start,), (stride,), length = starts, strides, result.shape[0]
         return [Elements(result, operand.scalars[start::stride][:length])]
     if isinstance(operand, View):
@@ -421,13 +426,17 @@ def _concatenate(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
         attribute = operands[0].attribute
         if all(isinstance(o, Uniform) and o.attribute is attribute for o in operands):
             return [Uniform(result, attribute)]
-    if c.has_sizes and len(result.shape) == 1 and result.element.is_integer:
+    if c.has_sizes and dimension == 0 and result.element.is_integer and _is_small(result.shape):
         parts = [c.elements_of(operand) for operand in operands]
         if None not in parts:
             return [Elements(result, [element for part in parts for element in part])]  # type: ignore[union-attr]
     joined = concatenate(c, [c.tensor(o) for o in operands], dimension, result.type)
     c.parts[joined] = dimension, list(operands)
     return [Tensor(result, joined)]
+
+
+def _is_small(shape: Sequence[int | Size]) -> bool:
+    return is_static(shape) and math.prod(shape) <= _FEW  # type: ignore[arg-type]
 
 
 def concatenate(c: Converter, values: Sequence[Value], dimension: int, type: TensorType) -> Value:
@@ -446,16 +455,16 @@ def _reverse(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     dimensions = list(op.attributes["dimensions"])
     if isinstance(operand, Uniform):
         return [operand]
-    return [Tensor(operand.shaped, reverse(c, c.tensor(operand), dimensions, operand.shaped.shape))]
+    return [reverse(c, operand, dimensions)]
 
 
-def reverse(c: Converter, value: Value, dimensions: Sequence[int], shape: Sequence[int | Size] | None = None) -> Value:
-    """The elements in the opposite order along some dimensions; `shape` is the tensor's if its type doesn't say it."""
-    emitter = c.emitter
-    shape = value.type.shape if shape is None else shape  # type: ignore[attr-defined]
+def reverse(c: Converter, operand: Lazy, dimensions: Sequence[int]) -> Lazy:
+    """The elements in the opposite order along some dimensions."""
+    emitter, shape = c.emitter, operand.shaped.shape
     rank = len(shape)
     if all(shape[d] in (0, 1) for d in dimensions):
-        return value
+        return operand
+    value = c.tensor(operand)
 
     def read(arguments: list[Value]) -> list[Value]:
         position = []
@@ -464,12 +473,11 @@ def reverse(c: Converter, value: Value, dimensions: Sequence[int], shape: Sequen
             if loop in dimensions:
                 along = emitter.binary("arith.subi", index_of(emitter, shape[loop] - 1), along)
             position.append(along)
-        element = value.type.element_type  # type: ignore[attr-defined]
+        element = operand.shaped.element.type
         return [emitter.emit("tensor.extract", (value, *position), (element,)).results[0]]
 
-    sizes = [n.value for n in shape if isinstance(n, Size)]
-    outputs = [(emitter.empty(value.type, sizes), identity_map(rank))]  # type: ignore[arg-type]
-    return emitter.generic([], outputs, (PARALLEL,) * rank, read).results[0]
+    outputs = [(emitter.empty(operand.shaped.type, operand.shaped.sizes), identity_map(rank))]
+    return Tensor(operand.shaped, emitter.generic([], outputs, (PARALLEL,) * rank, read).results[0])
 
 
 @converts("stablehlo.optimization_barrier")

@@ -8,6 +8,7 @@ construction compare equal; sizes that compare unequal may still be equal when t
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from pyiree.compiler.input.emitter import Emitter
 
 #: Integer ops through which a size is followed back to the host's indices.
-_FOLLOWED = frozenset({"arith.addi", "arith.subi", "arith.muli"})
+_FOLLOWED = {"arith.addi": operator.add, "arith.subi": operator.sub, "arith.muli": operator.mul}
 
 
 class Size:
@@ -48,6 +49,8 @@ class Size:
         return self._combine("arith.addi", self, other)
 
     def __sub__(self, other: int | Size) -> int | Size:
+        if isinstance(other, int):
+            return self + -other
         return 0 if self == other else self._combine("arith.subi", self, other)
 
     def __rsub__(self, other: int) -> int | Size:
@@ -80,8 +83,8 @@ def size_of(emitter: Emitter, scalar: Value) -> int | Size:
     if op is not None and op.name in ("arith.index_cast", "arith.index_castui") and op.operands[0].type is index:
         return size_of(emitter, op.operands[0])
     if op is not None and op.name in _FOLLOWED:
-        lhs, rhs = (index_of(emitter, size_of(emitter, operand)) for operand in op.operands)
-        return size_of(emitter, emitter.host_arithmetic(op.name, lhs, rhs))
+        lhs, rhs = (size_of(emitter, operand) for operand in op.operands)
+        return _FOLLOWED[op.name](lhs, rhs)
     return Size(emitter, emitter.host_arithmetic("arith.index_cast", scalar))
 
 

@@ -9,7 +9,7 @@ tensor of a value that had to become one after all.
 - `Uniform`   one scalar everywhere: a constant attribute, or an SSA scalar (a loop counter, a host integer)
 - `Iota`      the index along one dimension
 - `View`      a tensor read through a projected permutation: a broadcast, a transpose, or both
-- `Elements` a short vector of integers of the host, such as a shape
+- `Elements` a few integers of the host, such as a shape
 - `Token`     nothing: side effects happen in the order in which they are written
 - `Group`     the parts of a tuple
 """
@@ -67,7 +67,7 @@ class View:
 
 @dataclass(slots=True)
 class Elements:
-    """A vector of integers, each a constant or an SSA scalar of the host."""
+    """A small tensor of integers, in order, each a constant or an SSA scalar of the host."""
 
     shaped: Shaped
     scalars: list[Attribute | Value]

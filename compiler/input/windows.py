@@ -11,18 +11,19 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from pyiree.compiler.input.calls import CUSTOM_CALLS, OF_ANY_SIZE
 from pyiree.compiler.input.converter import SHAPE_RULES, Converter, converts
 from pyiree.compiler.input.elements import FLOAT, SIGNED, Element, element
 from pyiree.compiler.input.emitter import PARALLEL, REDUCTION, projection
 from pyiree.compiler.input.import_mlir import Shaped
 from pyiree.compiler.input.reductions import initial
 from pyiree.compiler.input.scalars import convert
-from pyiree.compiler.input.shapes import broadcast, pad, reverse
+from pyiree.compiler.input.shapes import broadcast, pad, reshaped, reverse
 from pyiree.compiler.input.sizes import Size, dilated, fitting
-from pyiree.compiler.input.values import Lazy, Tensor, Uniform
+from pyiree.compiler.input.values import Lazy, Tensor, Uniform, known_integers
 from pyiree.compiler.ir.attributes import ArrayAttr, FloatAttr, IntegerAttr, bool_attr
 from pyiree.compiler.ir.core import Block, Region, Value
-from pyiree.compiler.ir.types import TensorType, i64, index
+from pyiree.compiler.ir.types import i64, index
 
 
 def window_attribute(op: Any, name: str, count: int, default: int) -> list[int]:
@@ -38,16 +39,33 @@ def window_padding(op: Any, count: int) -> tuple[list[int], list[int]]:
     return [int(v) for v in pairs[:, 0]], [int(v) for v in pairs[:, 1]]
 
 
-def _windowed(c: Converter, op: Any, operands: Sequence[Any]) -> list[int | Size]:
-    """How often a `reduce_window`'s window fits along each dimension."""
-    shape = operands[0].shaped.shape
-    rank = len(shape)
+class _Window(NamedTuple):
+    """How a window moves over an operand: for each dimension its size, its stride, how far apart the operand's elements
+    and the window's are, and what is added in front of and behind the operand."""
+
+    sizes: Sequence[int | Size]
+    strides: Sequence[int]
+    base_dilations: Sequence[int]
+    dilations: Sequence[int]
+    low: Sequence[int | Size]
+    high: Sequence[int | Size]
+
+    def result_shape(self, c: Converter, shape: Sequence[int | Size]) -> list[int | Size]:
+        """How often the window fits along each dimension."""
+        return [
+            fitting(c.emitter, dilated(n, base) + before + after, dilated(size, dilation), stride)
+            for n, size, stride, base, dilation, before, after in zip(shape, *self)
+        ]
+
+
+def _window_of(op: Any, rank: int) -> _Window:
     names = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
-    amounts = [window_attribute(op, name, rank, 1) for name in names]
-    return [
-        fitting(c.emitter, dilated(n, base) + before + after, dilated(window, dilation), stride)
-        for n, before, after, window, stride, base, dilation in zip(shape, *window_padding(op, rank), *amounts)
-    ]
+    return _Window(*(window_attribute(op, name, rank, 1) for name in names), *window_padding(op, rank))
+
+
+def _windowed(c: Converter, op: Any, operands: Sequence[Any]) -> list[int | Size]:
+    shape = operands[0].shaped.shape
+    return _window_of(op, len(shape)).result_shape(c, shape)
 
 
 SHAPE_RULES["stablehlo.reduce_window"] = _windowed
@@ -55,37 +73,54 @@ SHAPE_RULES["stablehlo.reduce_window"] = _windowed
 
 @converts("stablehlo.reduce_window")
 def _reduce_window(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    window = _window_of(op, len(operands[0].shaped.shape))
+    return _windows(c, operands, window, op.regions[0].blocks[0], c.results_shaped(op))
+
+
+def _dynamic_reduce_window(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    """What jax.export makes of `reduce_window`, where the window depends on sizes: behind the inputs and their initial
+    values its numbers, those of the padding in pairs."""
+    *arrays, sizes, strides, base_dilations, dilations, padding = operands
+    known = [known_integers(numbers) for numbers in (strides, base_dilations, dilations)]
+    if None in known:
+        raise c.emitter.unsupported(op, "with strides or dilations that are known when the program runs")
+    pairs = c.sizes_in(reshaped(c, padding, Shaped.of((2 * padding.shaped.shape[0],), padding.shaped.element)))
+    window = _Window(c.sizes_in(sizes), *known, pairs[::2], pairs[1::2])  # type: ignore[arg-type]
+    shape = window.result_shape(c, arrays[0].shaped.shape)
+    body = c.functions[op.attributes["called_computations"][0].value].regions[0].blocks[0]
+    return _windows(c, arrays, window, body, [Shaped.of(shape, c.shaped(value).element) for value in op.results])
+
+
+CUSTOM_CALLS["stablehlo.dynamic_reduce_window"] = _dynamic_reduce_window
+OF_ANY_SIZE.add("stablehlo.dynamic_reduce_window")
+
+
+def _windows(
+    c: Converter, operands: Sequence[Lazy], window: _Window, body: Any, results: Sequence[Shaped]
+) -> list[Lazy]:
+    """Combines what each window sees: of inputs, behind which their initial values stand."""
     half = len(operands) // 2
     inputs, initials = operands[:half], operands[half:]
-    shape = inputs[0].shaped.shape
-    rank = len(shape)
-    window = list(op.attributes["window_dimensions"])
-    strides = window_attribute(op, "window_strides", rank, 1)
-    base_dilations = window_attribute(op, "base_dilations", rank, 1)
-    dilations = window_attribute(op, "window_dilations", rank, 1)
-    low, high = window_padding(op, rank)
-    results = c.results_shaped(op)
-    body = op.regions[0].blocks[0]
     if 0 in results[0].shape:
         return [Tensor(result, c.emitter.empty(result.type, result.sizes)) for result in results]
-    plain = half == 1 and all(n == 1 for n in (*strides, *base_dilations, *dilations)) and 0 not in shape
-    running = _running_dimension(shape, window, low, high) if plain else None
+    running = _running_dimension(inputs[0].shaped.shape, window) if half == 1 else None
     if running is not None:
         dimension, backwards = running
         return [_scan(c, inputs[0], initials[0], dimension, backwards, body, results[0])]
-    padded = [_padded(c, value, start, low, high, base_dilations) for value, start in zip(inputs, initials)]
-    return _places(c, padded, initials, window, strides, dilations, body, results)
+    padded = [_padded(c, value, start, window) for value, start in zip(inputs, initials)]
+    return _places(c, padded, initials, window, body, results)
 
 
-def _running_dimension(
-    shape: Sequence[int], window: Sequence[int], low: Sequence[int], high: Sequence[int]
-) -> tuple[int, bool] | None:
+def _running_dimension(shape: Sequence[int | Size], window: _Window) -> tuple[int, bool] | None:
     """The one dimension along which the window sees all that came before (or after) each place."""
-    long = [d for d, size in enumerate(window) if size != 1]
+    if 0 in shape or any(n != 1 for n in (*window.strides, *window.base_dilations, *window.dilations)):
+        return None
+    low, high = window.low, window.high
+    long = [d for d, size in enumerate(window.sizes) if size != 1]
     if len(long) != 1 or any((low[d], high[d]) != (0, 0) for d in range(len(shape)) if d not in long):
         return None
     (d,) = long
-    if window[d] != shape[d]:
+    if window.sizes[d] != shape[d]:
         return None
     if (low[d], high[d]) == (shape[d] - 1, 0):
         return d, False
@@ -133,12 +168,11 @@ class _Running(NamedTuple):
     def scan(self, c: Converter, operand: Lazy, start: Lazy | None, result: Shaped) -> Lazy:
         """The scan itself begins with the first element; how often the window meets the initial value, if that changes
         anything, is added to it."""
-        value = c.tensor(operand)
         if self.backwards:
-            value = reverse(c, value, [self.dimension])
-        running: Lazy = Tensor(result, self._scanned(c, value, self.dimension, result))
+            operand = reverse(c, operand, [self.dimension])
+        running: Lazy = Tensor(result, self._scanned(c, c.tensor(operand), self.dimension, result))
         if self.backwards:
-            running = Tensor(result, reverse(c, c.tensor(running), [self.dimension]))
+            running = reverse(c, running, [self.dimension])
         if start is None:
             return running
         if self.operation in _IDEMPOTENT:
@@ -146,9 +180,9 @@ class _Running(NamedTuple):
         else:
             # In front of the first element the window meets n initial values, in front of the last one it meets one.
             row = Shaped.of((result.shape[self.dimension],), result.element)
-            powers = self._scanned(c, initial(c, start, row), 0, row)
+            powers: Lazy = Tensor(row, self._scanned(c, initial(c, start, row), 0, row))
             ordered = powers if self.backwards else reverse(c, powers, [0])
-            starts = broadcast(c, Tensor(row, ordered), result, [self.dimension])
+            starts = broadcast(c, ordered, result, [self.dimension])
         order = [running, starts] if self.backwards else [starts, running]
         return c.map(result, order, self.combine)
 
@@ -200,40 +234,37 @@ def _is_neutral(operation: str, start: Lazy) -> bool:
     return number.value & mask == neutral.get(operation)  # type: ignore[attr-defined]
 
 
-def _padded(
-    c: Converter, value: Lazy, start: Lazy, low: Sequence[int], high: Sequence[int], dilations: Sequence[int]
-) -> Value:
+def _padded(c: Converter, value: Lazy, start: Lazy, window: _Window) -> Value:
     """The operand with its padding and its holes, which hold the initial value."""
     shape = tuple(
         before + after + dilated(size, hole)
-        for size, before, after, hole in zip(value.shaped.shape, low, high, dilations)
+        for size, before, after, hole in zip(value.shaped.shape, window.low, window.high, window.base_dilations)
     )
     if shape == value.shaped.shape:
         return c.tensor(value)
     padded = Shaped.of(shape, value.shaped.element)
-    return pad(c, value, start, low, high, [hole - 1 for hole in dilations], padded)
+    return pad(c, value, start, window.low, window.high, [hole - 1 for hole in window.base_dilations], padded)
 
 
 def _places(
     c: Converter,
     padded: Sequence[Value],
     initials: Sequence[Lazy],
-    window: Sequence[int],
-    strides: Sequence[int],
-    dilations: Sequence[int],
+    window: _Window,
     body: Any,
     results: Sequence[Shaped],
 ) -> list[Lazy]:
     emitter = c.emitter
-    rank = len(window)
-    wide = [d for d in range(rank) if window[d] != 1]
+    rank = len(window.sizes)
+    wide = [d for d in range(rank) if window.sizes[d] != 1]
     loops = rank + len(wide)
     # Nothing but the shape of the window is read of this input: it tells how often its loops run.
-    extent = emitter.empty(TensorType([window[d] for d in wide], padded[0].type.element_type))  # type: ignore
+    extents = Shaped.of([window.sizes[d] for d in wide], initials[0].shaped.element)
+    extent = emitter.empty(extents.type, extents.sizes)
     starts = [initial(c, start, result) for start, result in zip(initials, results)]
 
     def combine(arguments: list[Value]) -> list[Value]:
-        place = window_place(c, rank, wide, strides, dilations)
+        place = window_place(c, rank, wide, window.strides, window.dilations)
         elements = [
             emitter.emit("tensor.extract", (value, *place), (value.type.element_type,)).results[0]  # type: ignore
             for value in padded

@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import ml_dtypes
 import numpy as np
 import pyiree
 import pytest
@@ -77,11 +78,25 @@ PROGRAMS = {
     "branches": (lambda x: jax.lax.cond(x[0, 0] > 0, lambda x: (x * 2, x.T), lambda x: (-x, x.T + 1), x)[1], ["b, n"]),
     "switch": (lambda x: jax.lax.switch(x.shape[0] % 3, [jnp.sin, jnp.negative, lambda x: x + 1], x), ["b, n"]),
     "sums_beside_one": (lambda x: (x[:, None] * 2).transpose(1, 0, 2).sum(-1), ["b, n"]),
-    "attention": (
+    "causal_attention": (
         lambda x: jax.nn.dot_product_attention(*[x[None, :, None]] * 3, is_causal=True)[0, :, 0],
         ["b, 4"],
     ),
     "histogram": (lambda x: jnp.histogram(x, bins=5)[0], ["b"]),
+    "solve": (lambda x: jnp.linalg.solve(x @ x.T + 3 * jnp.eye(x.shape[0]), x), ["b, b"]),
+    "cholesky_of_batch": (lambda x: jnp.linalg.cholesky(x @ x.mT + 3 * jnp.eye(4)), ["b, 4, 3"]),
+    "singular_values": (lambda x: jnp.linalg.svd(x, compute_uv=False), ["b, 4, n"]),
+    "top_k": (lambda x: jax.lax.top_k(x, 2)[0], ["b, 5"]),
+    "top_half": (lambda x: jnp.stack(jax.lax.top_k(x, x.shape[0] // 2 + 1)), ["b"]),
+    "approximate_top_k": (lambda x: jax.lax.approx_max_k(x, 2)[0], ["b, 5"]),
+    "running_maximum": (lambda x: jax.lax.cummax(x), ["b, 3"]),
+    "running_logsumexp": (lambda x: jax.lax.cumlogsumexp(x, reverse=True), ["b, 3"]),
+    "window_of_half": (
+        lambda x: jax.lax.reduce_window(x, 0.0, jax.lax.add, (x.shape[0] // 2 + 1,), (2,), ((1, x.shape[0]),)),
+        ["b"],
+    ),
+    "nonzero": (lambda x: jnp.nonzero(x > 0, size=3, fill_value=-1)[0], ["b"]),
+    "random": (lambda x: x + jax.random.normal(jax.random.key(3), x.shape), ["b, n"]),
     "loop": (
         lambda x: jax.lax.fori_loop(0, 3, lambda i, c: (c * 0.5 + jnp.sin(x)).at[i % x.shape[0]].add(1), x),
         ["b, 3"],
@@ -292,3 +307,92 @@ def test_what_a_loop_carries_may_grow(size):
         given, length = program.main(x, np.float32(most))
         np.testing.assert_allclose(given, expected, rtol=1e-5, atol=1e-5)
         assert length == len(expected)
+
+
+@pytest.mark.parametrize("left", [True, False], ids=["left", "right"])
+@pytest.mark.parametrize("transpose", ["NO_TRANSPOSE", "ADJOINT"])
+def test_triangular_systems_of_any_size(left, transpose):
+    program = pyiree.compile(f"""
+func.func @main(%a: tensor<?x?x?xcomplex<f64>>, %b: tensor<?x?x?xcomplex<f64>>) -> tensor<?x?x?xcomplex<f64>> {{
+  %0 = "stablehlo.triangular_solve"(%a, %b) {{left_side = {str(left).lower()}, lower = true, unit_diagonal = false,
+    transpose_a = #stablehlo<transpose {transpose}>}} :
+    (tensor<?x?x?xcomplex<f64>>, tensor<?x?x?xcomplex<f64>>) -> tensor<?x?x?xcomplex<f64>>
+  return %0 : tensor<?x?x?xcomplex<f64>>
+}}""")
+    numbers = np.random.default_rng(5)
+    for batch, n, columns in [(1, 4, 2), (3, 2, 5), (2, 1, 1)]:
+        a = numbers.normal(size=(batch, n, n)) + 1j * numbers.normal(size=(batch, n, n)) + 3 * np.eye(n)
+        shape = (batch, n, columns) if left else (batch, columns, n)
+        x = numbers.normal(size=shape) + 1j * numbers.normal(size=shape)
+        matrix = np.tril(a)
+        matrix = matrix.conj().swapaxes(1, 2) if transpose == "ADJOINT" else matrix
+        np.testing.assert_allclose(program.main(a, matrix @ x if left else x @ matrix), x, rtol=1e-10, atol=1e-10)
+
+
+def test_cholesky_factors_of_any_size():
+    program = pyiree.compile("""func.func @main(%a: tensor<?x?x?xbf16>) -> tensor<?x?x?xbf16> {
+      %0 = "stablehlo.cholesky"(%a) {lower = true} : (tensor<?x?x?xbf16>) -> tensor<?x?x?xbf16>
+      return %0 : tensor<?x?x?xbf16>
+    }""")
+    for batch, n in [(1, 3), (4, 1), (2, 5)]:
+        factor = np.tril(np.random.default_rng(n).integers(1, 3, size=(batch, n, n)))
+        product = (factor @ factor.swapaxes(1, 2)).astype(ml_dtypes.bfloat16)
+        np.testing.assert_array_equal(np.tril(program.main(product)), factor)
+
+
+@pytest.mark.parametrize("number", ["(0.0, 0.0)", "(1.0, -2.0)"])
+@pytest.mark.parametrize("part", ["f32", "f64"])
+def test_complex_numbers_all_over_an_array_of_any_size(part, number):
+    program = pyiree.compile(f"""func.func @main(%x: tensor<?x3xcomplex<{part}>>) -> tensor<?x3xcomplex<{part}>> {{
+      %c = stablehlo.constant dense<{number}> : tensor<complex<{part}>>
+      %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x3xcomplex<{part}>>) -> tensor<i32>
+      %r = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>
+      %three = stablehlo.constant dense<3> : tensor<1xi32>
+      %s = stablehlo.concatenate %r, %three, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+      %b = stablehlo.dynamic_broadcast_in_dim %c, %s, dims = [] :
+        (tensor<complex<{part}>>, tensor<2xi32>) -> tensor<?x3xcomplex<{part}>>
+      return %b : tensor<?x3xcomplex<{part}>>
+    }}""")
+    given = program.main(np.zeros((5, 3), np.complex64 if part == "f32" else np.complex128))
+    np.testing.assert_array_equal(given, np.full((5, 3), complex(*map(float, number.strip("()").split(", ")))))
+
+
+def test_batch_normalisation_of_any_batch():
+    program = pyiree.compile("""
+func.func @main(%x: tensor<?x3x2xf32>, %s: tensor<3xf32>, %o: tensor<3xf32>) ->
+    (tensor<?x3x2xf32>, tensor<3xf32>, tensor<3xf32>) {
+  %0:3 = "stablehlo.batch_norm_training"(%x, %s, %o) {epsilon = 1.0e-3 : f32, feature_index = 1 : i64} :
+    (tensor<?x3x2xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<?x3x2xf32>, tensor<3xf32>, tensor<3xf32>)
+  return %0#0, %0#1, %0#2 : tensor<?x3x2xf32>, tensor<3xf32>, tensor<3xf32>
+}""")
+    scale, offset = at("3", {}), at("3", {})[::-1].copy()
+    for batch in (1, 5):
+        x = at("b, 3, 2", {"b": batch})
+        mean, variance = x.mean((0, 2)), x.var((0, 2))
+        normalized = (x - mean[:, None]) / np.sqrt(variance[:, None] + 1e-3)
+        given = program.main(x, scale, offset)
+        for result, expected in zip(given, (scale[:, None] * normalized + offset[:, None], mean, variance)):
+            np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
+
+
+MULTIPLY = """({ ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.multiply %a, %b : tensor<f32>
+    stablehlo.return %c : tensor<f32> })"""
+
+OLDER_OPS = {
+    "dot": ("stablehlo.dot %x, %y", "tensor<3x?xf32>", np.matmul),
+    "einsum": ('"stablehlo.einsum"(%x, %y) {einsum_config = "ab,bc->ac"}', "tensor<3x?xf32>", np.matmul),
+    "map": (f'"stablehlo.map"(%x, %y) {MULTIPLY} {{dimensions = array<i64: 0, 1>}}', "tensor<?x3xf32>", np.multiply),
+}
+
+
+@pytest.mark.parametrize("name", OLDER_OPS)
+def test_older_ops_of_any_size(name):
+    op, other, reference = OLDER_OPS[name]
+    program = pyiree.compile(f"""func.func @main(%x: tensor<?x3xf32>, %y: {other}) -> tensor<?x?xf32> {{
+      %0 = {op} : (tensor<?x3xf32>, {other}) -> tensor<?x?xf32>
+      return %0 : tensor<?x?xf32>
+    }}""")
+    for n in (1, 3):
+        x, y = at("b, 3", {"b": n}), at("3, b" if other.startswith("tensor<3") else "b, 3", {"b": n})
+        np.testing.assert_allclose(program.main(x, y), reference(x, y), rtol=1e-5)

@@ -49,8 +49,9 @@ def test_assertions_say_what_they_can():
 
 
 def test_ops_that_need_static_shapes_are_named():
-    with pytest.raises(UnsupportedError, match=r"stablehlo\.cholesky of a dynamic shape"):
-        import_program("""func.func public @main(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
-          %r = stablehlo.cholesky %x, lower = true : tensor<?x?xf32>
-          return %r : tensor<?x?xf32>
+    with pytest.raises(UnsupportedError, match=r"stablehlo\.rng of a dynamic shape"):
+        import_program("""func.func public @main(%x: tensor<f32>, %s: tensor<1xi64>) -> tensor<?xf32> {
+          %r = stablehlo.rng %x, %x, %s, distribution = UNIFORM :
+            (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<?xf32>
+          return %r : tensor<?xf32>
         }""")
