@@ -224,7 +224,7 @@ class _Transforms:
         spectrum = self.along(joined, axis, -1, 1.0)
         # What even places give is even, what odd ones give odd, once the last place is followed by the first.
         around = self._joined([spectrum, self._part(spectrum, axis, 0, 1)], axis)
-        backwards = self._reversed(around, axis)
+        backwards = reverse(c, around, [axis])
         factors = roots(-np.arange(half + 1), length)
         turn = self._constant(factors, (axis,), around.shaped.shape)
 
@@ -256,7 +256,7 @@ class _Transforms:
             result = Shaped.of(shape, self.part)
             return self._transform(spectrum, axis, 1, 1.0 / length, length=length, result=result)
         forwards = self._part(spectrum, axis, 0, half)
-        backwards = self._reversed(self._part(spectrum, axis, 1, half), axis)
+        backwards = reverse(c, self._part(spectrum, axis, 1, half), [axis])
         turn = self._constant(roots(np.arange(half), length), (axis,), forwards.shaped.shape)
 
         def join(x: Parts, y: Parts, factor: Parts) -> list[Parts]:
@@ -297,7 +297,7 @@ class _Transforms:
         rest = length - spectrum.shaped.shape[axis]
         if rest == 0:
             return first
-        tail = self._reversed(self._part(spectrum, axis, 1, rest), axis)
+        tail = reverse(self.c, self._part(spectrum, axis, 1, rest), [axis])
         tail = self._map(tail.shaped.shape, [tail], lambda x: [self._conjugate(x)])
         return self._joined([first, tail], axis)
 
@@ -385,9 +385,6 @@ class _Transforms:
         starts[axis], strides[axis], shape[axis] = first, step, count
         value = extract_slice(self.c, self.c.tensor(signal), starts, shape, strides)
         return Tensor(Shaped.of(shape, signal.shaped.element), value)
-
-    def _reversed(self, signal: Lazy, axis: int) -> Lazy:
-        return Tensor(signal.shaped, reverse(self.c, self.c.tensor(signal), [axis]))
 
     def _joined(self, signals: Sequence[Lazy], axis: int) -> Lazy:
         shape = list(signals[0].shaped.shape)
