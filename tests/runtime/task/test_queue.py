@@ -216,7 +216,8 @@ def test_interrupt_of_a_long_dispatch(run, workers):
         c = cell()
         assert Graph(executor, [dict(kernel="count", state=c, count=(5, 1, 1))]).run() == 0 and c[0] == 5
     """)
-    assert out.startswith("interrupted after") and float(out.split()[-1]) < 0.2, out
+    # All of it would take minutes; a busy machine takes its time to deliver a signal.
+    assert out.startswith("interrupted after") and float(out.split()[-1]) < 5, out
 
 
 def test_thread_count_setting(run):
