@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 
 from pyiree import config
 from pyiree.errors import CacheWarning, PyireeError
+from pyiree.runtime import private_folder
 from pyiree.runtime.hal.processor import host_cpu
-from pyiree.runtime.private_folder import refusal
 from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 from pyiree.user_line import warn_at_user_line
 
@@ -198,8 +198,7 @@ class DiskCache:
         try:
             handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=_TEMPORARY_PREFIX)
         except FileNotFoundError:  # the first file of its folder
-            for folder in (self.folder, path.parent):
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private_folder.make(path.parent)
             handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=_TEMPORARY_PREFIX)
         try:
             with os.fdopen(handle, "wb") as file:
@@ -375,9 +374,9 @@ def configured() -> DiskCache | None:
     if not config.cache:
         return None
     cache = opened()
-    reason = refusal(cache.folder)
+    reason = private_folder.refusal(cache.folder)
     if reason is not None:
-        cache._complain(f"{reason} and holds native code: it is not used")
+        cache._complain(f"is not used, since it holds native code: {reason}")
         return None
     return cache
 

@@ -1,23 +1,57 @@
 """Whether native code that lies in a folder may be run: only the user, and root, may have put it there.
 
-Enters: a folder. Leaves: None, or in words why nothing in it may be run.
+Enters: folders. Leaves: None, or in words why nothing in them may be run; and folders of which that is not so.
 """
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 
-def refusal(folder: Path) -> str | None:
-    """Why nothing in `folder` may be run; None if it may, or if there is no such folder yet."""
+def refusal(*folders: Path) -> str | None:
+    """Why nothing in `folders` may be run, and which place is to blame; None if it may, or if there are none yet."""
     if not hasattr(os, "geteuid"):  # Windows: the user's folders are private there
         return None
+    for folder in folders:
+        status = None
+        for look in (os.lstat, os.stat):  # a link, and the folder that it leads to
+            status = _status(folder, look)
+            if status is not None and status.st_uid not in (os.geteuid(), 0):
+                return f"{folder} belongs to another user (uid {status.st_uid})"
+        if status is not None and _others_can_write(status):
+            return f"{folder} can be written by other users (chmod 700 makes it yours alone)"
+        for above in _above(folder):
+            status = _status(above)
+            # Who can write there can put another folder in this one's place, but where names are their owners' alone.
+            if status is not None and _others_can_write(status) and not status.st_mode & stat.S_ISVTX:
+                return f"{folder} lies in {above}, which can be written by other users (chmod go-w ends that)"
+    return None
+
+
+def make(folder: Path) -> None:
+    """Makes a folder, and what is missing above it, for the user alone, whatever the umask is."""
+    for place in (*reversed(folder.parents), folder):
+        place.mkdir(mode=0o700, exist_ok=True)
+
+
+def _status(place: Path, look: Callable[[Path], os.stat_result] = os.stat) -> os.stat_result | None:
     try:
-        status = os.stat(folder)
+        return look(place)
     except OSError:  # nothing can be read from it either
         return None
-    if status.st_uid not in (os.geteuid(), 0):
-        return f"belongs to another user (uid {status.st_uid})"
-    if status.st_mode & stat.S_IWOTH:
-        return "can be written by every user (chmod 700 makes it yours alone)"
-    return None
+
+
+def _others_can_write(status: os.stat_result) -> bool:
+    """The user's own group has nobody else in it where new folders are writable for it."""
+    by_group = status.st_mode & stat.S_IWGRP and status.st_gid not in (os.getegid(), 0)
+    return bool(status.st_mode & stat.S_IWOTH or by_group)
+
+
+def _above(folder: Path) -> list[Path]:
+    """The folders that lead to this one, as it is named and as it is found without links."""
+    try:
+        named, found = Path(os.path.abspath(folder)), Path(os.path.realpath(folder))
+    except FileNotFoundError:  # the name is relative to a folder that is gone
+        return []
+    return list(dict.fromkeys([*named.parents, *found.parents]))

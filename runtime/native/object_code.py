@@ -17,13 +17,15 @@ import time
 import warnings
 from pathlib import Path
 
+from pyiree.runtime import private_folder
 from pyiree.runtime.hal.processor import host_architecture, host_cpu
 from pyiree.runtime.native import sources
 from pyiree.runtime.native.exports import EXPORTS
-from pyiree.runtime.private_folder import refusal
 from pyiree.runtime.vmfb.errors import ConfigError, PyireeError
 
 PREBUILT = Path(__file__).with_name("prebuilt")
+_ONCE = "once"
+_FOR_THIS_PROCESS = "for this process alone"
 
 
 class NativeBuildError(PyireeError, RuntimeError):
@@ -44,13 +46,13 @@ def object_code() -> bytes:
     """The object code of everything in EXPORTS, for this processor."""
     mode = os.environ.get("PYIREE_RUNTIME", "").strip() or "aot"
     if mode == "jit":
-        return _build(None)
+        return _build(None, _FOR_THIS_PROCESS)
     if mode != "aot":
         raise ConfigError(f"PYIREE_RUNTIME = {mode!r}: expected aot or jit")
     folder = cache_directory()
-    reason = refusal(folder)
+    reason = private_folder.refusal(folder.parent, folder)
     if reason is not None:
-        return read(PREBUILT / f"runtime-{cache_key()}.so") or _uncached(f"{folder} {reason}")
+        return read(PREBUILT / f"runtime-{cache_key()}.so") or _uncached(reason)
     # The key is a digest of source texts; a note says which key goes with the files as they now are.
     note = folder / f"key-{_stamp()}"
     try:
@@ -64,13 +66,13 @@ def object_code() -> bytes:
             _remember(note, key)
         return stored
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder.make(folder)
         import filelock
 
         with filelock.FileLock(path.with_suffix(".lock")):
             code = read(path)  # another process may have been first
             if code is None:
-                code = _emitted() or _build(folder)
+                code = _emitted(_ONCE) or _build(folder, _ONCE)
                 write(path, code)
             _write(note, key.encode())
             return code
@@ -79,26 +81,27 @@ def object_code() -> bytes:
 
 
 def _uncached(reason: str) -> bytes:
-    text = f"the native runtime cannot be cached ({reason}); compiling it for this process alone"
+    text = f"the native runtime cannot be cached ({reason}); compiling it {_FOR_THIS_PROCESS}"
     warnings.warn(text, stacklevel=3)
-    return _emitted() or _build(None)
+    return _emitted(_FOR_THIS_PROCESS) or _build(None, _FOR_THIS_PROCESS)
 
 
 def _remember(note: Path, key: str) -> None:
     """Keeps a key, if there is a place for it; finding it again costs a process some milliseconds."""
     try:
-        note.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder.make(note.parent)
         _write(note, key.encode())
     except OSError:
         return
 
 
-def _emitted() -> bytes | None:
+def _emitted(how_often: str) -> bytes | None:
     """The object code made from the bitcode of the installation; None where that has none of these sources."""
     bitcode = read(PREBUILT / f"runtime-{bitcode_key()}.bc")
     if bitcode is None:
         return None
-    print("pyiree: compiling the native runtime for this processor, once (about 2 s)", file=sys.stderr, flush=True)
+    told = f"pyiree: compiling the native runtime for this processor, {how_often} (about 2 s)"
+    print(told, file=sys.stderr, flush=True)
     import llvmlite.binding as llvm
     from pyiree.runtime.native.shared_object import make_shared_object
 
@@ -127,13 +130,13 @@ def _write(path: Path, content: bytes) -> None:
     os.replace(temporary, path)
 
 
-def _build(cache: Path | None) -> bytes:
+def _build(cache: Path | None, how_often: str) -> bytes:
     """Compiles in a process of its own; the cache, if given, has the bitcode of unchanged modules."""
     import subprocess
     import tempfile
 
     # Whole lines: a progress bar that holds back what is printed under it shows nothing less.
-    told = "pyiree: building the native runtime for this machine, once (about 20 s)"
+    told = f"pyiree: building the native runtime for this machine, {how_often} (about 20 s)"
     print(told, file=sys.stderr, flush=True)
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:

@@ -131,5 +131,20 @@ def test_unwritable_cache_compiles_for_the_process(tmp_path, python_child):
 @pytest.mark.slow
 def test_jit_mode_stores_nothing(tmp_path, python_child):
     environment = {"PYIREE_RUNTIME": "jit", "PYIREE_RUNTIME_CACHE_DIR": str(tmp_path)}
-    assert python_child(BUILD, env=environment, timeout=300).stdout == "works\n"
+    done = python_child(BUILD, env=environment, timeout=300)
+    assert done.stdout == "works\n"
+    assert "building the native runtime for this machine, for this process alone" in done.stderr
     assert not list(tmp_path.rglob("*"))
+
+
+@pytest.mark.parametrize("place", [".", "native"])
+def test_code_that_others_may_have_put_there_is_not_read(tmp_path, monkeypatch, place):
+    """Neither of the two folders may be another's: who can write to the outer one can exchange the inner one."""
+    monkeypatch.setenv("PYIREE_RUNTIME_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(object_code, "PREBUILT", tmp_path / "nowhere")
+    monkeypatch.setattr(object_code, "_build", lambda cache, how_often: f"{cache} {how_often}".encode())
+    cached = object_code.object_code()
+    assert cached == f"{tmp_path / 'native'} once".encode() == object_code.object_code()
+    (tmp_path / place).chmod(0o777)
+    with pytest.warns(UserWarning, match=r"cannot be cached \(.* can be written by other users"):
+        assert object_code.object_code() == b"None for this process alone"
