@@ -6,16 +6,17 @@ loaded module, its bytes, and where they came from.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pyiree import cache, config
-from pyiree.errors import CompileError, ConfigError, MissingFileError
+from pyiree.errors import CompileError, ConfigError, MissingFileError, PyireeError
 from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 DEFAULT_DEVICE = "local-task"
@@ -61,6 +62,32 @@ class Options(NamedTuple):
                 raise
             raise ConfigError(f"{config.given_as('cpu')} = {self.cpu!r}: {error}") from None
         return options
+
+    @contextlib.contextmanager
+    def explaining_the_cpu(self) -> Iterator[None]:
+        """Where a program of a CPU that is not this one can't be loaded, the error says so, and where it was chosen."""
+        try:
+            yield
+        except PyireeError:
+            from pyiree.compiler.codegen import target
+
+            amiss = None if self.cpu == "host" else _why_not_here(target.named(self.cpu))
+            if amiss is None:
+                raise
+            chosen = config.given_as("cpu") if self.cpu == config.cpu else "target_cpu"
+            advice = "leave it out to run programs here; `pyiree compile --target-cpu` makes files for other machines"
+            raise ConfigError(f"{chosen} = {self.cpu!r}: {amiss}; {advice}") from None
+
+
+def _why_not_here(target: Any) -> str | None:
+    """What keeps this machine from running what is compiled for a target."""
+    from pyiree.runtime.hal.processor import host_architecture, host_features
+    from pyiree.runtime.vmfb.abi import X86_64_FEATURE_BITS
+
+    if target.arch != host_architecture():
+        return f"that is a CPU of {target.arch}, and this machine has one of {host_architecture()}"
+    lacking = target.features & X86_64_FEATURE_BITS.keys() - host_features()
+    return f"this machine lacks {', '.join(sorted(lacking))}" if lacking else None
 
 
 def options_for(device: str | None = None, cpu: str | None = None, extra: Mapping[str, Any] | None = None) -> Options:
@@ -202,7 +229,9 @@ def compile(
     content, name = _read_source(source)
     chosen = options_for(device, target_cpu, options)
     identity = content if isinstance(content, bytes) else content.encode()
-    return Program(build(content, identity, name, chosen).vmfb, device, name)
+    built = build(content, identity, name, chosen)
+    with chosen.explaining_the_cpu():
+        return Program(built.vmfb, device, name)
 
 
 def _read_source(source: str | bytes | os.PathLike[str]) -> tuple[str | bytes, str]:

@@ -183,9 +183,10 @@ class Compiled(Stage):
         self._lowered = lowered
         self._jax_traced = lowered._jax_traced
         self._built = _build(function, lowered._options, lowered._seconds)
-        self._module = session.load(
-            self._built.vmfb, devices=lowered._options.device, providers=_providers(function.callbacks)
-        )
+        with lowered._options.explaining_the_cpu():
+            self._module = session.load(
+                self._built.vmfb, devices=lowered._options.device, providers=_providers(function.callbacks)
+            )
         self._main = self._module["main"]
         self._calls: dict[tuple[Any, ...], Call] = {}
 

@@ -27,13 +27,15 @@ from pyiree.runtime.hal.device_array import (
     wait_for_fence,
 )
 from pyiree.runtime.hal.element_types import ElementTypeError
+from pyiree.runtime.hal.executable import supported_format
 from pyiree.runtime.hal.registry import get_device
 from pyiree.runtime.modules.hal import HalModule
 from pyiree.runtime.native.image import image
-from pyiree.runtime.native.layout import OBJECT_COUNT, OBJECT_TYPE, TYPE_HAL_BUFFER_VIEW
+from pyiree.runtime.native.layout import INCOMPATIBLE, OBJECT_COUNT, OBJECT_TYPE, TYPE_HAL_BUFFER_VIEW
 from pyiree.runtime.native.python_objects import read_word
 from pyiree.runtime.program import Program, Spec
 from pyiree.runtime.vm import context as vm
+from pyiree.runtime.vm.errors import VmError
 from pyiree.runtime.vm.module import Module as VmModule
 from pyiree.runtime.vm.values import Ref
 from pyiree.runtime.vmfb.digest import executable_digest, stated_digest
@@ -92,7 +94,12 @@ class Module:
         self.name = module.name
         self._hal = HalModule(devices)
         own = {"hal": self._hal.import_module(), **_host_modules(module)}
-        self.context = vm.Context(module, {**own, **providers})
+        try:
+            self.context = vm.Context(module, {**own, **providers})
+        except VmError as error:
+            if error.status == INCOMPATIBLE:  # which says what is wanted, as IREE's modules do too
+                error.add_note(f"this machine runs executables of the format {supported_format()}")
+            raise
         self._functions: dict[str, Function] = {}
 
     @property

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from pyiree.runtime.hal import layout
 from pyiree.runtime.hal.elf_loader import ElfError, LoadedElf, load_elf
-from pyiree.runtime.hal.processor import host_architecture, processor_data
+from pyiree.runtime.hal.processor import host_architecture, host_features, processor_data
 from pyiree.runtime.native.image import image
 from pyiree.runtime.task.layout import LOCAL_BYTES, WORK_FLUSH_DENORMALS, WORK_SEQUENTIAL
 from pyiree.runtime.vmfb import abi
@@ -69,12 +69,20 @@ def _query_library(elf: LoadedElf) -> int:
     if query is None or not elf.is_code(query):
         raise ElfError(f"the executable has no function {abi.LIBRARY_QUERY_SYMBOL}")
     environment = (ctypes.c_uint64 * (layout.ENVIRONMENT_BYTES // 8))()
-    environment[layout.ENVIRONMENT_PROCESSOR // 8 :] = processor_data()
     function = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p)(query)
-    library = function(abi.LIBRARY_VERSION, ctypes.addressof(environment))
+
+    def ask(*words: int) -> int | None:
+        environment[layout.ENVIRONMENT_PROCESSOR // 8 :] = words
+        return function(abi.LIBRARY_VERSION, ctypes.addressof(environment))
+
+    library = ask(*processor_data())
     if not library:
+        # What it would miss of a processor that has everything else.
+        bits = abi.X86_64_FEATURE_BITS
+        needed = {name for name, bit in bits.items() if not ask(~(1 << bit), *[-1] * 7)}
+        lacking = ", ".join(sorted(needed - host_features())) or "processor features"
         raise ExecutableError(
-            "the executable needs processor features that this machine does not have; compile it for this one"
+            f"the executable needs {lacking}, which this machine does not have; compile it for this one"
         )
     if not elf.contains(library, abi.LIBRARY.size):
         raise ElfError("the executable's library lies outside of it")

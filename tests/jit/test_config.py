@@ -11,6 +11,7 @@ import pyiree
 import pytest
 from pyiree import config
 from pyiree.errors import ConfigError
+from pyiree.runtime.hal.processor import host_architecture, host_features
 from pyiree.runtime.task.executor import fixed_thread_count
 
 
@@ -215,6 +216,35 @@ def test_a_cpu_must_exist(monkeypatch, setting, by):
     with pytest.raises(ConfigError, match=message) as caught:
         pyiree.jit(lambda x: x + 1)(np.float32(1))
     assert not hasattr(caught.value, "__notes__")  # nothing was compiled, so there is nothing to reproduce
+
+
+#: CPUs whose programs can't run here and why: of another architecture, and with what only the other vendor has.
+CPUS_OF_OTHERS = {"x86-64": "that is a CPU of x86_64, "}
+if host_architecture() == "x86_64":
+    CPUS_OF_OTHERS = {
+        "generic": "that is a CPU of aarch64, and this machine has one of x86_64; ",
+        "sapphirerapids": "this machine lacks .*avx512fp16",
+        "znver4": "this machine lacks .*sse4a",
+    }
+    CPUS_OF_OTHERS = {cpu: why for cpu, why in CPUS_OF_OTHERS.items() if why.rpartition("*")[2] not in host_features()}
+
+
+@pytest.mark.parametrize("cpu", CPUS_OF_OTHERS)
+def test_a_cpu_whose_programs_can_t_run_here(monkeypatch, setting, cpu):
+    function = pyiree.jit(lambda x: x + 1)
+    monkeypatch.setenv("PYIREE_CPU", cpu)
+    reason = CPUS_OF_OTHERS[cpu]
+    with pytest.raises(ConfigError, match=f"^PYIREE_CPU = '{cpu}': {reason}.*leave it out"):
+        pyiree.jit(lambda x: x + 1)(np.float32(1))
+    monkeypatch.delenv("PYIREE_CPU")
+    setting("cpu", cpu)
+    with pytest.raises(ConfigError, match=f"^config.cpu = '{cpu}': {reason}"):
+        pyiree.jit(lambda x: x + 1)(np.float32(1))
+    del config.cpu
+    assert function(np.float32(1)) == 2
+    text = "%x: tensor<f32>) -> tensor<f32> { %y = stablehlo.abs %x : tensor<f32> return %y : tensor<f32> }"
+    with pytest.raises(ConfigError, match=f"^target_cpu = '{cpu}': {reason}"):
+        pyiree.compile(f"func.func public @main({text}", target_cpu=cpu)
 
 
 def test_options_of_the_compiler():

@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from pyiree.cli.main import main
+from pyiree.runtime.hal.executable import supported_format
+from pyiree.runtime.hal.processor import host_architecture, host_features
 
 PROGRAM = """
 func.func public @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
@@ -244,6 +246,17 @@ class TestCompile:
         assert "unknown target CPU 'z80'" in pyiree_command("compile", program, "--target-cpu=z80", code=1).stderr
         assert "-o" in pyiree_command("compile", program, "--json", code=1).stderr
         assert "/nowhere/x: No such" in pyiree_command("compile", program, "-o", "/nowhere/x", code=1).stderr
+
+    def test_files_for_other_machines(self, pyiree_command, program, tmp_path):
+        arguments = (tmp_path / "p.vmfb", "--input=4xf32=1", "--input=4xf32=2")
+        if host_architecture() == "x86_64" and "avx512fp16" not in host_features():
+            pyiree_command("compile", program, "--target-cpu=sapphirerapids", "-o", arguments[0])
+            error = pyiree_command("run", *arguments, code=1).stderr
+            assert "avx512fp16, which this machine does not have; compile it for this one" in error
+        other = "x86-64" if host_architecture() == "aarch64" else "generic"
+        pyiree_command("compile", program, f"--target-cpu={other}", "-o", arguments[0])
+        error = pyiree_command("run", *arguments, code=1).stderr
+        assert f"(this machine runs executables of the format {supported_format()})" in error
 
     def test_timing(self, pyiree_command, program, tmp_path):
         done = pyiree_command("compile", program, "--json", "--timing", "-o", tmp_path / "x.vmfb")
