@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pyiree.runtime.task.setting import as_thread_count
 from pyiree.runtime.vmfb.errors import ConfigError
 from pyiree.user_line import warn_at_user_line
 
@@ -61,7 +62,7 @@ _UNITS = {
 
 
 def _byte_count(value: Any) -> int:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?I?)B?", str(value).strip().upper())
+    match = re.fullmatch(r"(\d{1,18}(?:\.\d+)?)\s*([KMGT]?I?)B?", str(value).strip().upper())
     if match is None or match[2] not in _UNITS:
         raise ValueError("expected a number of bytes such as 500000000, 500MB or 2GiB")
     return int(float(match[1]) * _UNITS[match[2]])
@@ -69,13 +70,6 @@ def _byte_count(value: Any) -> int:
 
 def _folder(value: Any) -> Path | None:
     return None if value is None or not str(value).strip() else Path(value).expanduser()
-
-
-def _thread_count(value: Any) -> int:
-    text = str(value).strip()
-    if not text.isdecimal() or int(text) < 1:
-        raise ValueError("expected a number of threads")
-    return int(text)
 
 
 def _words(value: Any) -> tuple[str, ...]:
@@ -104,7 +98,7 @@ SETTINGS: dict[str, Setting] = {
     "cache_dir": Setting(_folder, None, "where they are kept (default: the user's cache folder)"),
     "cache_max_size": Setting(_byte_count, 2 * 2**30, "how large that folder may grow, such as 500MB"),
     "cpu": Setting(_name, "host", "the CPU to compile for: host, or a name that `pyiree targets` lists"),
-    "threads": Setting(_thread_count, None, "threads that compute (default: one a CPU); before the first call", True),
+    "threads": Setting(as_thread_count, None, "threads that compute (default: one a CPU); before the first call", True),
     "dump": Setting(_folder, None, "a folder to write the IR of every pass to"),
     "print_after": Setting(_words, (), "pass names, or all: print the IR after them"),
     "log": Setting(_topics, (), "what to tell on stderr: misses, compiles, cache, or all"),

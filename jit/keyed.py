@@ -7,7 +7,7 @@ neither is the function traced nor jax imported.
 
 That holds for functions alone: for what a method or another object computes, no key of its class can stand.  And
 it holds for NumPy arrays and Python's numbers in tuples, lists and dicts with text keys.  All other calls, and
-programs that call back into Python or close over large arrays, are a `JitFunction`'s.
+programs that call back into Python or close over large or mutable arrays, are a `JitFunction`'s.
 """
 
 from __future__ import annotations
@@ -76,11 +76,12 @@ class KeyedFunction:
                 config.say("cache", f"{self._name}: called as {disk.calls.folder}/{key}.call says, untraced")
                 return call
         compiled = self.jitted.lower(*args, **kwargs).compile()
-        record = _record_of(compiled) if disk is not None else None
-        if disk is not None and record is not None:
-            disk.calls.put(key, json.dumps(record).encode())
-        elif disk is not None:
-            config.say("cache", f"{self._name}: its cache_key has no use, since it must be traced in every process")
+        if disk is not None:
+            reason = _why_it_is_traced(compiled)
+            if reason is None:
+                disk.calls.put(key, json.dumps(_record_of(compiled)).encode())
+            else:
+                config.say("cache", f"{self._name}: its cache_key has no use, every process must trace it: {reason}")
         return compiled.call_for(leaves)  # type: ignore[no-any-return]
 
     def _key(self, signature: Signature) -> str:
@@ -213,24 +214,42 @@ def _jax_version() -> str:
 # Records: how a program is called.
 
 
-def _record_of(compiled: Any) -> dict[str, Any] | None:
-    """What a process needs to call a program without jax; None if it cannot do without."""
+def _why_it_is_traced(compiled: Any) -> str | None:
+    """What a program has that no record tells a process without jax; None if it has nothing of the kind."""
     function = compiled._lowered._function
-    avals = (*function.in_avals, *function.out_avals)
-    if function.constants or function.calls_host or function.callbacks or not all(map(_is_plain, avals)):
-        return None
-    numbers = list(range(len(function.out_avals)))
-    found: list[Any] = []
-    structure = flatten(compiled.out_tree.unflatten(numbers), found)
-    if found != numbers:  # a class that jax knows as a container
-        return None
+    if function.calls_host or function.callbacks:
+        return "it calls back into Python"
+    if function.closed_refs:
+        return "it closes over a mutable array"
+    if function.constants:
+        largest = max(function.constants, key=lambda constant: constant.nbytes)
+        return f"it closes over an array of {largest.nbytes} bytes, more than 4 KiB; pass it as an argument"
+    for aval in (*function.in_avals, *function.out_avals):
+        if not _is_plain(aval):
+            return f"it takes or gives {aval.dtype}, which is no type of NumPy's own"
+    if not _structure_of_results(compiled)[1]:
+        return "its results are in containers other than tuples, lists and dicts whose keys are text"
+    return None
+
+
+def _record_of(compiled: Any) -> dict[str, Any]:
+    """How a program is called that need not be traced."""
+    function = compiled._lowered._function
     return {
         "program": compiled._built.key,
         "kept": list(function.kept),
         "arguments": [(aval.shape, aval.dtype.str) for aval in function.in_avals],
         "results": [(aval.shape, aval.dtype.str) for aval in function.out_avals],
-        "structure": structure,
+        "structure": _structure_of_results(compiled)[0],
     }
+
+
+def _structure_of_results(compiled: Any) -> tuple[Structure, bool]:
+    """The containers of the results, and whether that is all of them: there are classes that jax alone knows."""
+    numbers = list(range(compiled.out_tree.num_leaves))
+    found: list[Any] = []
+    structure = flatten(compiled.out_tree.unflatten(numbers), found)
+    return structure, found == numbers
 
 
 def _is_plain(aval: Any) -> bool:

@@ -16,6 +16,7 @@ import time
 from pyiree.runtime.fork import fork_safe_lock
 from pyiree.runtime.native.image import image
 from pyiree.runtime.task import layout
+from pyiree.runtime.task.setting import as_thread_count
 from pyiree.runtime.vmfb.errors import ConfigError
 
 _SPIN_POLLS = 2000  # 30 to 100 microseconds
@@ -55,9 +56,10 @@ def thread_count() -> int:
     setting = os.environ.get("PYIREE_THREADS", "").strip()
     if not setting:
         return available_cores()
-    if not setting.isdecimal() or int(setting) < 1:
-        raise ConfigError(f"PYIREE_THREADS = {setting!r}: expected a number of threads")
-    return int(setting)
+    try:
+        return as_thread_count(setting)
+    except ValueError as error:
+        raise ConfigError(f"PYIREE_THREADS = {setting!r}: {error}") from None
 
 
 class Executor:

@@ -95,9 +95,15 @@ def test_an_empty_variable_is_none(monkeypatch):
     [
         ("cache", "maybe"),
         ("cache_max_size", "much"),
+        ("cache_max_size", "-1"),
+        ("cache_max_size", "9" * 400),
+        ("cache_max_size", "1e9"),
         ("threads", "0"),
+        ("threads", "-1"),
         ("threads", "two"),
         ("threads", "2.5"),
+        ("threads", "4097"),
+        ("threads", "9" * 5000),
         ("log", "everything"),
     ],
 )
@@ -112,8 +118,8 @@ def test_wrong_values_are_named(monkeypatch, setting, name, value):
 @pytest.mark.parametrize(
     ("name", "value", "expected"),
     [
-        ("threads", None, "a number of threads"),
-        ("threads", 2.5, "a number of threads"),
+        ("threads", None, "a number of threads, at least 1 and at most 4096"),
+        ("threads", 2.5, "a number of threads, at least 1 and at most 4096"),
         ("log", [1], "names, with commas between them"),
         ("print_after", 3, "names, with commas between them"),
         ("cpu", None, "a name"),
@@ -134,7 +140,9 @@ try:
 except pyiree.ConfigError as error:
     print(error)
 """
-    for name, value, expected in (("THREADS", "many", "a number of threads"), ("RUNTIME", "x", "aot or jit")):
+    threads = "a number of threads, at least 1 and at most 4096"
+    cases = (("THREADS", "many", threads), ("THREADS", "0", threads), ("RUNTIME", "x", "aot or jit"))
+    for name, value, expected in cases:
         told = python_child(code, env={f"PYIREE_{name}": value}).stdout
         assert told == f"PYIREE_{name} = '{value}': expected {expected}\n"
 

@@ -10,6 +10,10 @@ import pyiree
 import pytest
 from pyiree.keyed import KeyedFunction, flatten, unflatten
 
+Pair = collections.namedtuple("Pair", "a b")
+BIG = np.ones(1025, np.float32)
+SUM = jax.new_ref(jnp.float32(0))
+
 CHILD = """
 import json, sys
 import numpy as np, pyiree
@@ -105,7 +109,6 @@ def test_under_jax_it_is_the_function():
 
 
 def test_what_needs_jax_is_left_to_it():
-    Pair = collections.namedtuple("Pair", "a b")
     g = pyiree.jit(lambda p: Pair(p.b, p.a), cache_key="swap")
     assert g(Pair(np.float32(1), np.float32(2))) == Pair(2, 1)
     h = pyiree.jit(lambda x: Pair(x, x + 1), cache_key="pair")
@@ -184,6 +187,24 @@ def test_calls_without_the_key_are_told_of_once(monkeypatch, capfd):
     with jax.debug_nans(True):
         g(x)
     assert "since jax traces it or looks for NaNs" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (lambda x: x + BIG, "it closes over an array of 4100 bytes, more than 4 KiB; pass it"),
+        (lambda x: x + SUM[...], "it closes over a mutable array"),
+        (lambda x: jax.pure_callback(np.sin, x, x), "it calls back into Python"),
+        (lambda x: x.astype(jnp.bfloat16), "it takes or gives bfloat16, which is no type of NumPy's own"),
+        (lambda x: Pair(x, x + 1), "its results are in containers other than tuples, lists and dicts"),
+    ],
+    ids=["constants", "mutable", "callback", "type", "container"],
+)
+def test_why_a_key_has_no_use(monkeypatch, tmp_path, capfd, function, reason):
+    monkeypatch.setenv("PYIREE_LOG", "cache")
+    monkeypatch.setenv("PYIREE_CACHE_DIR", str(tmp_path))
+    pyiree.jit(function, cache_key="a key")(np.float32(1))
+    assert f"<lambda>: its cache_key has no use, every process must trace it: {reason}" in capfd.readouterr().err
 
 
 def test_programs_that_use_lapack_are_kept(python_child, tmp_path):
