@@ -12,13 +12,16 @@ from __future__ import annotations
 import argparse
 import functools
 
-import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 import pyiree
-from sklearn.datasets import load_digits
+from extra import libraries_of_the_extra
+
+with libraries_of_the_extra():
+    import flax.linen as nn
+    import optax
+    from sklearn.datasets import load_digits
 
 BATCH = 64
 

@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import argparse
 
-import diffrax
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 import pyiree
+from extra import libraries_of_the_extra
+
+with libraries_of_the_extra():
+    import diffrax
+    import optax
 
 TIMES = np.linspace(0.0, 8.0, 33, dtype=np.float32)
 TRUE_RATES = np.array([1.1, 0.4, 0.4, 0.1], np.float32)

@@ -18,9 +18,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pyiree
+from extra import libraries_of_the_extra
 from rich.console import Console
 from rich.progress import track
-from sklearn.datasets import load_digits
+
+with libraries_of_the_extra():
+    from sklearn.datasets import load_digits
 
 LAYERS = (64, 128, 64, 10)
 BATCH = 64

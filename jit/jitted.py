@@ -50,11 +50,20 @@ _MOST_RECORDS = 32  # signatures of one function whose calls are native; they ar
 _living: weakref.WeakSet[JitFunction] = weakref.WeakSet()
 
 
+def _referable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function for jax, which refers to it weakly; where that can't be (`numpy.tanh`), the second try is a crash."""
+    try:
+        weakref.ref(function)
+    except TypeError:
+        return functools.partial(function) if callable(function) else function
+    return function
+
+
 class JitFunction(NativeCallable):
     """A function that is compiled on demand; what `jit` gives."""
 
     def __init__(self, function: Callable[..., Any], jax_options: dict[str, Any], options: Any):
-        self._jax_jit = jax.jit(function, **jax_options)
+        self._jax_jit = jax.jit(_referable(function), **jax_options)
         self._function = function
         self._jax_options = jax_options
         self._options = options
@@ -179,7 +188,11 @@ class JitFunction(NativeCallable):
     def _trace(self, arguments: Arguments, types: list[Any], signature: Signature | None = None) -> Traced:
         started = time.perf_counter()
         args, kwargs = self._splitter.join(arguments, types)
-        jax_traced = self._jax_jit.trace(*args, **kwargs)
+        try:
+            jax_traced = self._jax_jit.trace(*args, **kwargs)
+        except jax.errors.TracerArrayConversionError as error:
+            error.add_note("pyiree: take jax.numpy's function in place of NumPy's, or call that by jax.pure_callback")
+            raise
         if signature is None:
             signature = signature_of(arguments, types, trace_context())
         if signature not in self._compiled:

@@ -91,6 +91,20 @@ def project_root() -> pathlib.Path:
 
 
 @pytest.fixture(scope="session")
+def load_example():
+    """A function (name) that gives one of the examples as a module."""
+
+    def load(name):
+        sys.path.insert(0, str(ROOT / "examples"))
+        try:
+            return importlib.import_module(name)
+        finally:
+            sys.path.pop(0)
+
+    return load
+
+
+@pytest.fixture(scope="session")
 def iree_tool_path():
     """A function (name) that gives the path of one of IREE's tools.
 

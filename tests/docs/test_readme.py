@@ -133,6 +133,21 @@ def test_the_phases_example_ends_with_its_reader(reader):
     assert "the phases are stablehlo, input" in reader("! python examples/inspect_ir.py nothing", "the example")
 
 
+@pytest.mark.parametrize(
+    ("example", "library"), [("mixer_flax", "flax"), ("ode_diffrax", "diffrax"), ("train_digits", "sklearn")]
+)
+def test_an_example_names_the_extra_that_it_needs(reader, tmp_path, example, library):
+    # A module that is None can't be imported, as if it were not installed.
+    (tmp_path / "without.py").write_text(
+        f"import runpy, sys; sys.path[0] = 'examples'; sys.modules[{library!r}] = None; del sys.argv[0]\n"
+        "runpy.run_path(sys.argv[0], run_name='__main__')\n"
+    )
+    name = f"examples/{example}.py"
+    told = reader(f"! python without.py {name}", "the example")
+    assert told.startswith(f"{name} needs {library}") and told.count("\n") == 1
+    assert told.endswith(", which comes with the extra: pip install -e '.[examples]'\n")
+
+
 def test_a_wrong_command_is_found(run_document, tmp_path):
     document = tmp_path / "wrong.md"
     for block in ("```sh\npyiree fly\n```\n", "```python\nimport pyiree.nothing\n```\n", "```c\nint x;\n```\n"):

@@ -109,6 +109,10 @@ class TestDecorating:
         again = pickle.loads(pickle.dumps(pyiree.jit(operator.mul, static_argnums=())))
         same(again(X, X), X * X)
 
+    def test_objects_without_weak_references(self):
+        for _ in range(2):
+            same(pyiree.jit(operator.itemgetter(1))([X, X + 1]), X + 1)
+
     def test_callable_objects(self):
         class Scale:
             def __call__(self, x):
@@ -401,6 +405,12 @@ class TestErrors:
 
         with pytest.raises(jax.errors.TracerBoolConversionError, match=r"test_jit.py:"):
             f(X)
+
+    def test_a_function_of_numpy_names_that_of_jax(self):
+        for function in (np.tanh, np.tanh, lambda x: np.asarray(x) + 1):  # twice: it can't be weakly referred to
+            with pytest.raises(jax.errors.TracerArrayConversionError) as caught:
+                pyiree.jit(function)(X)
+            assert "jax.numpy's function in place of NumPy's" in caught.value.__notes__[-1]
 
     def test_unsupported_ops_are_all_named_with_their_lines(self):
         def f(x):

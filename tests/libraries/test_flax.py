@@ -1,8 +1,5 @@
 """Flax: an MLP-Mixer and a ViT block, their initialisation and their gradients."""
 
-import importlib.util
-import pathlib
-import sys
 
 import jax
 import jax.numpy as jnp
@@ -12,15 +9,6 @@ import pytest
 nn = pytest.importorskip("flax.linen")
 nnx = pytest.importorskip("flax.nnx")
 pytest.importorskip("optax")
-EXAMPLE = pathlib.Path(__file__).parents[2] / "examples" / "mixer_flax.py"
-
-
-def example():
-    """The example that trains a Mixer, as a module."""
-    spec = importlib.util.spec_from_file_location("mixer_flax", EXAMPLE)
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # dataclasses look for it there
-    spec.loader.exec_module(module)
-    return module
 
 
 class VisionTransformerBlock(nn.Module):
@@ -42,14 +30,15 @@ class ConvolutionWithStatistics(nn.Module):
 
 KEY = jax.random.key(0)
 MODELS = {
-    "mixer": (example().Mixer(), jax.random.normal(KEY, (2, 32, 32, 3))),
-    "vit": (VisionTransformerBlock(), jax.random.normal(KEY, (2, 17, 32))),
+    "mixer": (lambda load_example: load_example("mixer_flax").Mixer(), jax.random.normal(KEY, (2, 32, 32, 3))),
+    "vit": (lambda _: VisionTransformerBlock(), jax.random.normal(KEY, (2, 17, 32))),
 }
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_gradients(name, same):
-    model, x = MODELS[name]
+def test_gradients(name, same, load_example):
+    make, x = MODELS[name]
+    model = make(load_example)
     parameters = jax.jit(model.init)(KEY, x)
     same(pyiree.jit(model.init)(KEY, x), parameters)
 
@@ -61,7 +50,7 @@ def test_gradients(name, same):
 
 
 def test_dropout(same):
-    model, x = MODELS["vit"]
+    model, x = VisionTransformerBlock(), MODELS["vit"][1]
     parameters = model.init(KEY, x)
 
     def apply(parameters, x, key):

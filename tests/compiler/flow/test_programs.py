@@ -1,6 +1,5 @@
 """Whole programs at the flow phase: how many dispatches, what IREE says of the text, and the numbers."""
 
-import importlib.util
 
 import jax
 import jax.numpy as jnp
@@ -99,11 +98,9 @@ def test_dispatches_and_numbers(name, traced, flow_text, dispatches, run_program
         np.testing.assert_allclose(result, right, rtol=1e-4, atol=1e-5)
 
 
-def test_training_step(project_root, traced, flow_text, dispatches):
+def test_training_step(load_example, traced, flow_text, dispatches):
     """Eight products of matrices, a softmax, three sums for the biases, the loss."""
-    spec = importlib.util.spec_from_file_location("train_digits", project_root / "examples" / "train_digits.py")
-    example = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(example)
+    example = load_example("train_digits")
     parameters = example.initial_parameters()
     shapes = jax.tree.map(lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype), (parameters, parameters))
     lowered = jax.jit(example.step).lower(*shapes, jnp.zeros((64, 64)), jnp.zeros(64, jnp.int32))
