@@ -203,7 +203,8 @@ class Function:
 
     def _call(self, arguments: Sequence[Any]) -> list[Any]:
         if len(arguments) != len(self._codes):
-            raise TypeError(f"{self.name} takes {len(self._codes)} arguments, not {len(arguments)}: {self.declaration}")
+            count = f"{len(self._codes)} argument{'' if len(self._codes) == 1 else 's'}"
+            raise TypeError(f"{self.name} takes {count}, not {len(arguments)}: {self.declaration}")
         lent: list[_Lent] = []
         values: list[Any] = []
         fences: list[Ref] = []

@@ -55,4 +55,6 @@ def _about_file(error: CompileError, source: str, phase: str) -> Exception:
         if str(error).startswith(nameless):
             place = str(error).removeprefix(nameless)
             return CommandError(f"{source}:{place} (read as {phase}; --compile-from names another phase)")
+    if " at -:" in str(error):  # an op that is not supported, and its line
+        return CommandError(str(error).replace(" at -:", f" at {source}:"))
     return error

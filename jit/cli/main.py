@@ -55,9 +55,12 @@ def command(name: str, *flags: Flag, takes_words: bool = False) -> Callable[[Any
 
 
 def _at_least_zero(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
     if not value >= 0:
-        raise argparse.ArgumentTypeError(f"{text} is below 0")
+        raise argparse.ArgumentTypeError(f"expected a number from 0 on, not {text!r}")
     return value
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 
 from pyiree.cli.output import CommandError, as_text, print_rows, read, write
+from pyiree.errors import CompileError
 from pyiree.program import options_for
 
 
@@ -51,7 +52,12 @@ def opt(
     text = as_text(read(source), source)
     # What a failed compilation left says itself which passes are to run, and need not be valid.
     reproduced = None if pass_pipeline is not None or flags else read_reproducer(text)
-    module = parse_module(text, source, verify=reproduced is None)
+    try:
+        module = parse_module(text, source, verify=reproduced is None)
+    except CompileError as error:
+        if "'stablehlo." in str(error):
+            error.add_note("passes read later phases: pyiree compile --compile-to=input makes such text of StableHLO")
+        raise
     context = PassContext(
         options=options_for().compile_options(None), verify_each=True, print_ir_after="all" in watched or watched
     )

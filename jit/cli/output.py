@@ -54,6 +54,8 @@ def write(output: str, content: str | bytes) -> None:
     """Writes to a file, or to standard output for `-`."""
     if isinstance(content, str):
         content = content if content.endswith("\n") else content + "\n"
+    if not output:
+        raise CommandError("-o is given no name")
     if output != "-":
         Path(output).write_bytes(content if isinstance(content, bytes) else content.encode())
     elif isinstance(content, str):
@@ -66,7 +68,10 @@ def write(output: str, content: str | bytes) -> None:
 
 def read(source: str) -> bytes:
     """The content of a file, or of standard input for `-`."""
-    return sys.stdin.buffer.read() if source == "-" else existing(Path(source)).read_bytes()
+    content = sys.stdin.buffer.read() if source == "-" else existing(Path(source)).read_bytes()
+    if not content.strip():
+        raise CommandError(f"{'standard input' if source == '-' else source} is empty")
+    return content
 
 
 def existing(path: Path) -> Path:

@@ -20,11 +20,7 @@ def run(module: Path, function: str, inputs: list[str], outputs: list[str], devi
         if target != "-" and not (target.startswith("@") and target[1:]):
             raise CommandError(f"--output={target}: expected @file.npy or -")
     arguments = [parse_tensor(text) for text in inputs]
-    try:
-        results = _as_list(call(*arguments))
-    except TypeError as error:  # too few arguments, or too many
-        raise CommandError(str(error)) from None
-    arrays = [np.asarray(result) for result in results]
+    arrays = [np.asarray(result) for result in _as_list(_first_call(call, arguments))]
     if outputs and len(outputs) != len(arrays):
         raise CommandError(f"--output is given {len(outputs)} times for {len(arrays)} results")
     if as_json:
@@ -43,7 +39,7 @@ def benchmark(module: Path, function: str, inputs: list[str], seconds: float, de
     """Calls the function for some time and tells how long a call takes, results waited for."""
     call = _function(module, function, device)
     arguments = [parse_tensor(text) for text in inputs]
-    _finish(call(*arguments))  # loading pages and starting workers is not what is measured
+    _finish(_first_call(call, arguments))  # loading pages and starting workers is not what is measured
     spent = []
     stop = time.perf_counter() + seconds
     while not spent or time.perf_counter() < stop:
@@ -69,7 +65,15 @@ def _function(module: Path, function: str, device: str) -> Callable[..., Any]:
     try:
         return loaded[function]
     except KeyError:
-        raise CommandError(f"{module} exports no function {function!r}; it has {', '.join(loaded.exports)}") from None
+        known = ", ".join(loaded.exports) or "none"
+        raise CommandError(f"{module} exports no function {function!r}; it has {known}") from None
+
+
+def _first_call(call: Callable[..., Any], arguments: list[np.ndarray]) -> Any:
+    try:
+        return call(*arguments)
+    except TypeError as error:  # too few arguments, or too many
+        raise CommandError(str(error)) from None
 
 
 def _as_list(results: Any) -> list[Any]:

@@ -42,7 +42,7 @@ def _dtype(element: str) -> np.dtype | None:
 
 def parse_tensor(text: str) -> np.ndarray:
     """The array that `text` stands for; a single value fills the shape, no value means zeros."""
-    if text.startswith("@"):
+    if text.startswith("@") and text != "@":
         return _load(Path(text[1:]), text)
     kind, _, values = text.partition("=")
     match = re.fullmatch(r"((?:\d+x)*)(\S+)", kind)

@@ -115,6 +115,13 @@ def test_files_that_can_t_be_read_are_named(pyiree_command, tmp_path):
     assert "a program at vm is behind that phase" in error
 
 
+def test_files_with_nothing_in_them(pyiree_command, tmp_path):
+    (tmp_path / "empty").write_text("\n")
+    for command in (("compile",), ("opt", "--cse")):
+        assert pyiree_command(*command, tmp_path / "empty", code=1).stderr.endswith(f"{tmp_path / 'empty'} is empty\n")
+        assert pyiree_command(*command, "-", code=1).stderr == "pyiree: error: standard input is empty\n"
+
+
 def test_output_that_nobody_takes(tmp_path, project_root):
     """A reader that has gone ends the command in silence; a full disk is an error. Both when the text is short."""
     script = [sys.executable, "-m", "pyiree", "devices"]
@@ -201,12 +208,16 @@ class TestRun:
         assert "no function 'other'" in pyiree_command("run", iree_module, "--function=other", code=1).stderr
         assert "3 values for 4" in pyiree_command("run", iree_module, "--input=4xf32=1,2,3", code=1).stderr
         assert "SHAPExTYPE" in pyiree_command("run", iree_module, "--input=4xfloat=1", code=1).stderr
-        pyiree_command("run", iree_module, "--input=4xf32=1", code=1)
+        for command in ("run", "benchmark"):
+            assert "takes 2 arguments, not 1" in pyiree_command(command, iree_module, "--input=4xf32=1", code=1).stderr
+        assert "@file.npy" in pyiree_command("run", iree_module, "--input=@", code=1).stderr
         pyiree_command("run", iree_module, "--input=5xf32=1", "--input=4xf32=2", code=1)
         pyiree_command("run", iree_module, *inputs, "--device=toaster", code=1)
         pyiree_command("run", iree_module, *inputs, "--output=-", code=1)
         assert "@file.npy" in pyiree_command("run", iree_module, *inputs, "--output=@", "--output=-", code=1).stderr
-        pyiree_command("benchmark", iree_module, *inputs, "--seconds=-1", code=2)
+        for seconds in ("-1", "nan", "long"):
+            error = pyiree_command("benchmark", iree_module, *inputs, f"--seconds={seconds}", code=2).stderr
+            assert f"argument --seconds: expected a number from 0 on, not '{seconds}'" in error
 
     def test_neither_jax_nor_the_compiler(self, python_child, iree_module):
         code = (
@@ -245,7 +256,20 @@ class TestCompile:
         assert done.stderr.startswith("pyiree: error: -:1:16: expected")
         assert "unknown target CPU 'z80'" in pyiree_command("compile", program, "--target-cpu=z80", code=1).stderr
         assert "-o" in pyiree_command("compile", program, "--json", code=1).stderr
+        assert "-o is given no name" in pyiree_command("compile", program, "-o", "", code=1).stderr
         assert "/nowhere/x: No such" in pyiree_command("compile", program, "-o", "/nowhere/x", code=1).stderr
+
+    def test_an_op_that_is_not_supported(self, pyiree_command, tmp_path):
+        source = tmp_path / "call.mlir"
+        call = 'stablehlo.custom_call @made_up(%x) : (tensor<4xf32>) -> tensor<4xf32>'
+        body = f"  %0 = {call}\n  return %0 : tensor<4xf32>\n"
+        source.write_text(f"func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {{\n{body}}}\n")
+        assert f"@made_up at {source}:2" in pyiree_command("compile", source, code=1).stderr
+
+    def test_a_program_without_functions(self, pyiree_command, tmp_path):
+        pyiree_command("compile", "-", "-o", tmp_path / "none.vmfb", input="module {}")
+        error = pyiree_command("run", tmp_path / "none.vmfb", code=1).stderr
+        assert "exports no function 'main'; it has none" in error
 
     def test_files_for_other_machines(self, pyiree_command, program, tmp_path):
         arguments = (tmp_path / "p.vmfb", "--input=4xf32=1", "--input=4xf32=2")
@@ -274,6 +298,8 @@ class TestOpt:
         assert "cse" in pyiree_command("opt", "--list-passes").stdout
         assert "cse" in {row["PASS"] for row in json.loads(pyiree_command("opt", "--list-passes", "--json").stdout)}
         assert "--list-passes" in pyiree_command("opt", "--cse", "--json", "-", code=1, input=text).stderr
+        error = pyiree_command("opt", "--cse", program, code=1).stderr
+        assert f"{program}:3:" in error and "--compile-to=input" in error
         assert "no option -x" in pyiree_command("opt", "-x", "-", code=1, input=text).stderr
         done = pyiree_command("opt", "--cse", "--print-ir-after=cse,nothing", "-", code=1, input=text)
         assert "there is no pass 'nothing'" in done.stderr

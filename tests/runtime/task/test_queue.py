@@ -231,4 +231,4 @@ def test_thread_count_setting(run):
     """
     for text in ("none", "0"):
         told = run(code, env={"PYIREE_THREADS": text}).strip()
-        assert told == f"PYIREE_THREADS = '{text}': expected a number of threads"
+        assert told == f"PYIREE_THREADS = '{text}': expected a number of threads, at least 1 and at most 4096"
