@@ -21,11 +21,6 @@ def refusal(*folders: Path) -> str | None:
                 return f"{folder} belongs to another user (uid {status.st_uid})"
         if status is not None and _others_can_write(status):
             return f"{folder} can be written by other users (chmod 700 makes it yours alone)"
-        for above in _above(folder):
-            status = _status(above)
-            # Who can write there can put another folder in this one's place, but where names are their owners' alone.
-            if status is not None and _others_can_write(status) and not status.st_mode & stat.S_ISVTX:
-                return f"{folder} lies in {above}, which can be written by other users (chmod go-w ends that)"
     return None
 
 
@@ -35,7 +30,7 @@ def make(folder: Path) -> None:
         place.mkdir(mode=0o700, exist_ok=True)
 
 
-def _status(place: Path, look: Callable[[Path], os.stat_result] = os.stat) -> os.stat_result | None:
+def _status(place: Path, look: Callable[[Path], os.stat_result]) -> os.stat_result | None:
     try:
         return look(place)
     except OSError:  # nothing can be read from it either
@@ -46,12 +41,3 @@ def _others_can_write(status: os.stat_result) -> bool:
     """The user's own group has nobody else in it where new folders are writable for it."""
     by_group = status.st_mode & stat.S_IWGRP and status.st_gid not in (os.getegid(), 0)
     return bool(status.st_mode & stat.S_IWOTH or by_group)
-
-
-def _above(folder: Path) -> list[Path]:
-    """The folders that lead to this one, as it is named and as it is found without links."""
-    try:
-        named, found = Path(os.path.abspath(folder)), Path(os.path.realpath(folder))
-    except FileNotFoundError:  # the name is relative to a folder that is gone
-        return []
-    return list(dict.fromkeys([*named.parents, *found.parents]))

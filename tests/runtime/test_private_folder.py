@@ -1,4 +1,4 @@
-"""Folders whose native code may be run: the user's own, which nobody else can exchange either."""
+"""Folders whose native code may be run: the user's own."""
 
 import os
 import stat
@@ -34,16 +34,6 @@ def test_one_that_others_can_write(folder, mode):
     assert refusal(folder.parent, folder) == refusal(folder)
 
 
-@pytest.mark.parametrize("depth", [0, 1])
-def test_one_that_others_can_exchange(folder, depth):
-    above = folder.parents[depth]
-    above.chmod(0o777)
-    expected = f"{folder} lies in {above}, which can be written by other users (chmod go-w ends that)"
-    assert refusal(folder) == expected
-    above.chmod(0o1777)  # as /tmp is: names there are their owners' alone
-    assert refusal(folder) is None
-
-
 @pytest.mark.skipif(getattr(os, "geteuid", int)() != 0, reason="only root can give files away")
 class TestOthersFiles:
     def test_of_another_user(self, folder):
@@ -52,12 +42,10 @@ class TestOthersFiles:
 
     def test_of_another_group(self, folder):
         """The user's own group may write: where that is usual, the group has no other member."""
-        for place, blamed in ((folder, f"{folder} can be"), (folder.parent, f"{folder} lies in {folder.parent}, ")):
-            place.chmod(0o770)
-            assert refusal(folder) is None
-            os.chown(place, -1, 12345)
-            assert refusal(folder).startswith(blamed)
-            os.chown(place, -1, os.getegid())
+        folder.chmod(0o770)
+        assert refusal(folder) is None
+        os.chown(folder, -1, 12345)
+        assert refusal(folder).startswith(f"{folder} can be")
 
     def test_links(self, folder, tmp_path):
         """What a link leads to counts, and whose it is, as its owner can lead it elsewhere."""
@@ -67,8 +55,5 @@ class TestOthersFiles:
         os.lchown(link, 12345, -1)
         assert refusal(link) == f"{link} belongs to another user (uid 12345)"
         os.lchown(link, os.geteuid(), -1)
-        folder.parent.chmod(0o777)
-        assert refusal(link).startswith(f"{link} lies in {folder.parent}, ")
-        folder.parent.chmod(0o700)
         os.chown(folder, 12345, -1)
         assert refusal(link) == f"{link} belongs to another user (uid 12345)"
