@@ -31,7 +31,8 @@ SMALL_FLOATS = (
     "f6E3M2FN", "f4E2M1FN",
 )  # fmt: skip
 ELEMENT_BITS = {
-    "i1": 1, "i2": 2, "i4": 4, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "f16": 16, "bf16": 16, "f32": 32, "f64": 64,
+    "i1": 1, "i2": 2, "i4": 4, "i6": 6, "i8": 8, "i16": 16, "i32": 32, "i64": 64,
+    "f16": 16, "bf16": 16, "f32": 32, "f64": 64,
     **dict.fromkeys(SMALL_FLOATS, 8),
 }  # fmt: skip
 FLOATS = frozenset({"f16", "bf16", "f32", "f64", *SMALL_FLOATS})

@@ -22,7 +22,7 @@ from .small_floats import FORMATS, extend, truncate
 from .target import Target
 
 _LLVM_ELEMENTS = {
-    "i1": lv.I1, "i2": "i2", "i4": "i4", "i8": lv.I8, "i16": lv.I16, "i32": lv.I32, "i64": lv.I64,
+    "i1": lv.I1, "i2": "i2", "i4": "i4", "i6": "i6", "i8": lv.I8, "i16": lv.I16, "i32": lv.I32, "i64": lv.I64,
     "f16": lv.F16, "bf16": lv.I16, "f32": lv.F32, "f64": lv.F64,
     **dict.fromkeys(SMALL_FLOATS, lv.I8),
 }  # fmt: skip
@@ -90,7 +90,9 @@ def emit_scalar_op(
 def _on_bits(fn, target, name, operands, type, attrs, operand_types) -> lv.Value:
     """Floats that are integers here: moved as such, and computed with in f32."""
     if name == "arith.bitcast":
-        return operands[0] if type.bits < 16 else fn.bitcast(operands[0], llvm_type(type))
+        # Floats of less than a byte have one in registers, integers only their bits.
+        result = llvm_type(type)
+        return fn.bitcast(operands[0], result) if type.bits > 8 else _resize(fn, operands[0], result, "zext")
     if name == "arith.select":
         return fn.select(*operands)
     wide = []

@@ -88,7 +88,7 @@ def extend(fn: Function, x: lv.Value, elem: str) -> lv.Value:
 
 def truncate(fn: Function, x: lv.Value, elem: str) -> lv.Value:
     """f32 as a byte, to nearest even; what is too large becomes infinity, or NaN where there is none. A format without
-    NaN has the largest number instead, and for NaN the zero of the other sign, as ml_dtypes does it."""
+    NaN has the largest number instead of infinity, and -0 instead of NaN, whatever its sign."""
     if elem == SCALE:
         return _truncate_scale(fn, x)
     kind = FORMATS[elem]
@@ -106,12 +106,10 @@ def truncate(fn: Function, x: lv.Value, elem: str) -> lv.Value:
     code = fn.select(subnormal, whole, code)
     code = fn.select(fn.icmp("sgt", code, kind.largest), kind.infinity, code)
     is_nan = fn.icmp("ugt", magnitude, 0x7F800000)
-    code = fn.select(is_nan, 0 if kind.nan is None else kind.nan, code)
+    code = fn.select(is_nan, kind.sign if kind.nan is None else kind.nan, code)
     if not kind.infinite:
         code = fn.select(fn.icmp("eq", magnitude, 0x7F800000), kind.infinity, code)
     sign = fn.and_(fn.lshr(bits, 32 - kind.width), kind.sign)
-    if kind.nan is None:
-        sign = fn.select(is_nan, fn.xor(sign, kind.sign), sign)
     if kind.unsigned_zero:
         sign = fn.select(fn.icmp("eq", code, 0), 0, sign)
     return fn.trunc(fn.or_(code, sign), lv.I8)

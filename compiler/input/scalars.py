@@ -131,12 +131,12 @@ def _not(s: Emitter, args: list, elements: list, result: Element, op: Any) -> Va
 @_lowers("stablehlo.sign")
 def _sign(s: Emitter, args: list, elements: list, result: Element, op: Any) -> Value:
     (x,) = args
-    zero = s.zero(x.type)
     if elements[0].kind == FLOAT:
-        # NaN and the two zeros are their own sign.
+        # NaN and the two zeros are their own sign; a format without zero has to be compared in another.
+        wide = _with_infinities(s, x)
         signed_one = s.binary("math.copysign", s.float(1.0, x.type), x)
-        return s.select(s.cmpf("one", x, zero), signed_one, x)
-    one = s.integer(1, x.type)
+        return s.select(s.cmpf("one", wide, s.zero(wide.type)), signed_one, x)
+    zero, one = s.zero(x.type), s.integer(1, x.type)
     if elements[0].kind == UNSIGNED:
         return s.select(s.cmpi("eq", x, zero), zero, one)
     below = s.select(s.cmpi("slt", x, zero), s.integer(-1, x.type), one)
@@ -163,7 +163,7 @@ def _square(s: Emitter, args: list, elements: list, result: Element, op: Any) ->
 
 
 def _with_infinities(s: Emitter, x: Value) -> Value:
-    """A float in a type that has infinities: some of eight bits and less have none."""
+    """A float in a type that has infinities, and zeros: some of eight bits and less have none."""
     return s.cast("arith.extf", x, f32) if x.type.width < 16 else x
 
 
@@ -324,6 +324,14 @@ def _integer_predicate(direction: str, signed: bool) -> str:
 def total_order_key(s: Emitter, x: Value) -> Value:
     """The bits of a float as a signed integer in the total order: -NaN < -inf < … < -0 < 0 < … < inf < NaN."""
     bits = s.cast("arith.bitcast", x, signless(x.type.width))
+    least = s.integer(-(1 << (x.type.width - 1)), bits.type)
+    if x.type.name == "f8E8M0FNU":
+        # All bits are exponent.
+        return s.binary("arith.xori", bits, least)
+    if x.type.name.endswith("FNUZ"):
+        # The only NaN has the bits of -0.
+        negated = s.select(s.cmpi("eq", bits, least), least, s.binary("arith.subi", least, bits))
+        return s.select(s.cmpi("slt", bits, s.integer(0, bits.type)), negated, bits)
     flipped = s.binary("arith.xori", bits, s.integer((1 << (x.type.width - 1)) - 1, bits.type))
     return s.select(s.cmpi("slt", bits, s.integer(0, bits.type)), flipped, bits)
 

@@ -88,14 +88,12 @@ def _pattern(rewriter: PatternRewriter, value: Value, op: Operation) -> Value:
     if isinstance(maker, ConstantOp):
         constant = maker.value
         bits = constant.bits if isinstance(constant, FloatAttr) else constant.value  # type: ignore[attr-defined]
-        number, width = fill_pattern(bits, bit_width(storage_element(type)))
-        if bit_width(type) < 8:
-            number &= (1 << bit_width(type)) - 1
+        number, width = fill_pattern(bits & ((1 << bit_width(type)) - 1), max(bit_width(type), 8))
         return rewriter.insert(ConstantOp(IntegerAttr(number, IntegerType(width)))).result
     if type.is_float:
-        return rewriter.insert(BitcastOp(value, out=IntegerType(bit_width(type)))).out
-    stored = storage_element(type)
-    return value if stored is type else rewriter.insert(ExtUIOp(value, out=stored)).out
+        value = rewriter.insert(BitcastOp(value, out=IntegerType(bit_width(type)))).out
+    stored = storage_element(value.type)
+    return value if stored is value.type else rewriter.insert(ExtUIOp(value, out=stored)).out
 
 
 class EncodeClone(RewritePattern, op=ops.TensorCloneOp):
