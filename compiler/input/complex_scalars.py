@@ -38,6 +38,7 @@ EXPANDED_COMPLEX = frozenset(
         "chlo.asinh",
         "chlo.atan",
         "chlo.atanh",
+        "chlo.square",
     }
 )
 
@@ -155,13 +156,10 @@ def _subtract(c: Converter, args: list, elements: list, result: Element, op: Any
 
 @_lowers("stablehlo.multiply")
 def _multiply(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    if args[0] is args[1]:
+        # As a product of sum and difference the real part keeps its digits, and has no infinity less another.
+        return c.expand("chlo.square", args[:1], elements[:1], result)
     return (Parts.of(c, args[0]) * Parts.of(c, args[1])).value()
-
-
-@_lowers("chlo.square")
-def _square(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
-    x = Parts.of(c, args[0])
-    return (x * x).value()
 
 
 @_lowers("stablehlo.negate")
@@ -296,9 +294,10 @@ def _smith_quotient(c: Converter, x: Parts, y: Parts) -> Parts:
     first = emitter.select(re_wins, x.re, x.im)
     second = emitter.select(re_wins, x.im, x.re)
     re = f.div(f.add(first, f.mul(second, ratio)), denominator)
-    difference = f.sub(second, f.mul(first, ratio))
-    im = f.div(emitter.select(re_wins, difference, f.neg(difference)), denominator)
-    return Parts(c, re, im)
+    # A difference is not the other way round and negated: the zero that equal numbers leave is +0.
+    product = f.mul(first, ratio)
+    difference = f.sub(emitter.select(re_wins, second, product), emitter.select(re_wins, product, second))
+    return Parts(c, re, f.div(difference, denominator))
 
 
 def _divide_corners(c: Converter, x: Parts, y: Parts, quotient: Parts) -> Parts:
@@ -326,9 +325,10 @@ def _divide_corners(c: Converter, x: Parts, y: Parts, quotient: Parts) -> Parts:
     a, b = [copysign(emitter.select(i, one, zero), p) for i, p in zip(infinite[:2], (x.re, x.im))]
     infinite_re = f.mul(infinity, f.add(f.mul(a, y.re), f.mul(b, y.im)))
     infinite_im = f.mul(infinity, f.sub(f.mul(b, y.re), f.mul(a, y.im)))
-    # Of a finite number by infinity: zero.
+    # Of a finite number by infinity: zero. The quotient is that, with its own signs, where one part alone is infinite.
     by_infinity = both("arith.ori", infinite[2], infinite[3])
     by_infinity = both("arith.andi", by_infinity, both("arith.andi", finite[0], finite[1]))
+    by_infinity = both("arith.andi", by_infinity, emitter.cmpf("uno", quotient.re, quotient.im))
     p, q = [copysign(emitter.select(i, one, zero), part) for i, part in zip(infinite[2:], (y.re, y.im))]
     zero_re = f.mul(zero, f.add(f.mul(x.re, p), f.mul(x.im, q)))
     zero_im = f.mul(zero, f.sub(f.mul(x.im, p), f.mul(x.re, q)))
@@ -384,13 +384,22 @@ def _tan(c: Converter, args: list, elements: list, result: Element, op: Any) -> 
 
 
 def _tangent(c: Converter, circular: Value, hyperbolic: Value) -> tuple[Value, Value]:
-    """The parts of tan(a + bi) from t = tan(a) and h = tanh(b): t(1 - h²) and h(1 + t²), over 1 + t²h²."""
-    f = _Floats(c)
+    """The parts of tan(a + bi) from t = tan(a), h = tanh(b) and s = 1 / cosh(b): ts² and h(1 + t²), over 1 + t²h².
+
+    Where b is infinite, a may be anything; where a is zero, b may be NaN and the real part still is zero.
+    """
+    f, emitter = _Floats(c), c.emitter
     t, h = f.call("tan", circular), f.call("tanh", hyperbolic)
-    one = f.number(1.0, t)
-    t2, h2 = f.mul(t, t), f.mul(h, h)
-    denominator = f.add(one, f.mul(t2, h2))
-    re = f.div(f.mul(t, f.sub(one, h2)), denominator)
+    zero, one = f.number(0.0, t), f.number(1.0, t)
+    size = f.call("absf", hyperbolic)
+    decides = emitter.cmpf("oeq", size, f.number(float("inf"), t))
+    t = emitter.select(emitter.binary("arith.andi", decides, emitter.cmpf("uno", t, t)), zero, t)
+    decay = f.call("exp", f.neg(size))
+    s = f.div(f.add(decay, decay), f.add(one, f.mul(decay, decay)))
+    t2 = f.mul(t, t)
+    denominator = f.add(one, f.mul(t2, f.mul(h, h)))
+    re = f.mul(f.div(f.mul(t, s), denominator), s)
+    re = emitter.select(emitter.cmpf("oeq", circular, zero), circular, re)
     return re, f.div(f.mul(h, f.add(one, t2)), denominator)
 
 
@@ -427,8 +436,11 @@ def _sqrt(c: Converter, args: list, elements: list, result: Element, op: Any) ->
 
 @_lowers("stablehlo.rsqrt")
 def _rsqrt(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
-    root = _sqrt(c, args, elements, result, op)
-    return divide(c, _one(c, args[0]), Parts.of(c, root)).value()
+    f, x = _Floats(c), Parts.of(c, args[0])
+    inverse = divide(c, _one(c, args[0]), Parts.of(c, _sqrt(c, args, elements, result, op)))
+    # On the other side of the real axis, zeros as well.
+    im = c.emitter.binary("math.copysign", inverse.im, f.neg(x.im))
+    return Parts(c, inverse.re, im).value()
 
 
 @_lowers("stablehlo.cbrt")

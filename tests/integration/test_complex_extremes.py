@@ -1,9 +1,14 @@
-"""Quotients and roots of complex numbers near the ends of their types' ranges, beside exact rational arithmetic."""
+"""Functions of complex numbers near the ends of their types' ranges, of zeros, infinities and NaN, and where a part is
+small beside the other: beside exact arithmetic, mpmath and jax.jit."""
 
 import itertools
 from fractions import Fraction
 
+import jax
+import jax.numpy as jnp
+import mpmath
 import numpy as np
+import pyiree
 import pytest
 
 PARTS = {"f32": (np.float32, np.complex64), "f64": (np.float64, np.complex128)}
@@ -17,8 +22,6 @@ def _numbers(part):
 
 
 def _computed(name, element, *arrays):
-    import pyiree
-
     kind = f"tensor<{len(arrays[0])}xcomplex<{element}>>"
     names = ["%x", "%y"][: len(arrays)]
     given, types = ", ".join(f"{n}: {kind}" for n in names), ", ".join([kind] * len(arrays))
@@ -80,3 +83,88 @@ def test_reciprocal_square_root(element):
         sr, si = gr * gr - gi * gi, 2 * gr * gi
         assert abs(sr * xr - si * xi - 1) <= 8 * eps, (x, got)
         assert abs(sr * xi + si * xr) <= 8 * eps, (x, got)
+
+
+SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan]
+
+
+def _grid(values, whole):
+    """All numbers with these parts, an array."""
+    grid = np.empty(len(values) ** 2, whole)
+    grid.real, grid.imag = np.repeat(values, len(values)), np.tile(values, len(values))
+    return grid
+
+
+def _assert_same(got, wanted, *operands):
+    """The same numbers with the same signs, zeros included; NaN for NaN."""
+    for part in ("real", "imag"):
+        a, b = getattr(got, part), getattr(wanted, part)
+        same = (np.isnan(a) & np.isnan(b)) | ((a == b) & (np.signbit(a) == np.signbit(b)))
+        assert same.all(), [(*[x[i] for x in operands], got[i], wanted[i]) for i in np.flatnonzero(~same)[:5]]
+
+
+@pytest.mark.parametrize("element", PARTS)
+def test_division_of_special_numbers(element):
+    numbers = _grid(SPECIAL, PARTS[element][1])
+    x, y = np.repeat(numbers, len(numbers)), np.tile(numbers, len(numbers))
+    with jax.enable_x64(True):
+        wanted = np.asarray(jax.jit(jnp.divide)(x, y))
+    _assert_same(_computed("divide", element, x, y), wanted, x, y)
+
+
+@pytest.mark.parametrize("element", PARTS)
+def test_reciprocal_square_root_is_on_the_other_side_of_the_axis(element):
+    x = _grid([0.0, -0.0, 1.0, -2.0, 1e30, -np.inf], PARTS[element][1])
+    got = _computed("rsqrt", element, x)
+    assert np.array_equal(np.signbit(got.imag), ~np.signbit(x.imag)), got
+
+
+def _assert_near(got, wanted, allowed, x):
+    """Each part within so many units in its last place of an mpmath number."""
+    info = np.finfo(got.dtype)
+    for part in ("real", "imag"):
+        for g, w, z in zip(getattr(got, part), [getattr(w, part) for w in wanted], x):
+            if abs(w) <= float(info.max):
+                unit = max(abs(w) * float(info.eps), mpmath.mpf(float(info.smallest_subnormal)))
+                assert abs(mpmath.mpf(float(g)) - w) <= allowed * unit, (z, g, w)
+
+
+@pytest.mark.parametrize("element", PARTS)
+@pytest.mark.parametrize("name", ["tan", "tanh"])
+def test_tangents(element, name):
+    """Both parts keep their digits, however small they are beside the other."""
+    whole = PARTS[element][1]
+    parts = [0.0, 1e-30, 1e-3, 0.5, -1.5, 1.5707963, 3.0, -7.3, 10.0, 19.0, -44.0, 46.0, 1e4, 3e5]
+    x = _grid(parts, whole)
+    with mpmath.workprec(3000):
+        wanted = [getattr(mpmath, name)(mpmath.mpc(float(z.real), float(z.imag))) for z in x]
+        _assert_near(_computed(name, element, x), wanted, 5, x)
+
+
+@pytest.mark.parametrize("element", PARTS)
+def test_tangent_of_special_numbers(element):
+    """As jax.jit has them, which drops the sign of a zero here."""
+    x = _grid([0.0, np.inf, -np.inf, np.nan], PARTS[element][1])
+    with jax.enable_x64(True):
+        wanted = np.asarray(jax.jit(jnp.tan)(x))
+    _assert_same(_computed("tan", element, x) + 0.0, wanted + 0.0, x)
+    (zero,) = _computed("tan", element, np.array([complex(-0.0, -0.0)], PARTS[element][1]))
+    assert np.signbit(zero.real) and np.signbit(zero.imag)
+
+
+@pytest.mark.parametrize("whole", [np.complex64, np.complex128])
+@pytest.mark.parametrize("square", [jnp.square, lambda z: z**2])
+def test_squares(whole, square):
+    """The difference of two squares keeps its digits, and is no NaN where both are out of range."""
+    info = np.finfo(whole)
+    most = float(info.max)
+    parts = [1.0, -1 - 4 * float(info.eps), 3.3, most, -most, -0.6 * most, most**0.5, 2 * most**0.5, float(info.tiny)]
+    x = _grid(parts, whole)
+    with jax.enable_x64(True):
+        got = np.asarray(pyiree.jit(square)(x))
+    _assert_near(got, [mpmath.mpc(float(z.real), float(z.imag)) ** 2 for z in x], 2, x)
+    for z, g in zip(x, got):
+        (re, im), limit = _exact(z), Fraction(most)
+        for value, part in ((re * re - im * im, g.real), (2 * re * im, g.imag)):
+            beyond = np.inf if value > 0 else -np.inf
+            assert part == beyond if abs(value) > limit else np.isfinite(part), (z, g)
