@@ -7,6 +7,7 @@ expansion, which is exact in the corners; the others are here.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -119,6 +120,9 @@ class _Floats:
 
     def number(self, value: float, like: Value) -> Value:
         return self.emitter.float(value, like.type)
+
+    def all(self, *conditions: Value) -> Value:
+        return functools.reduce(lambda x, y: self.emitter.binary("arith.andi", x, y), conditions)
 
 
 @_lowers("stablehlo.real")
@@ -454,17 +458,48 @@ def _cbrt(c: Converter, args: list, elements: list, result: Element, op: Any) ->
 
 @_lowers("stablehlo.power")
 def _power(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
-    emitter, f = c.emitter, _Floats(c)
+    """x^(c + di) is |x|^c, which is exp(c log|x|) where it or |x| is out of range, times the exponential of -d arg x
+    and of (c arg x + d log|x|)i."""
+    f = _Floats(c)
+    x, exponent = Parts.of(c, args[0]), Parts.of(c, args[1])
     logarithm = Parts.of(c, c.expand("stablehlo.log", args[:1], elements[:1], result))
-    exponent = Parts.of(c, args[1])
-    power = c.expand("stablehlo.exponential", [(logarithm * exponent).value()], elements[:1], result)
-    # 0 to the power of 0 is 1, to any other power 0.
-    zero = f.number(0.0, exponent.re)
-    no_exponent = emitter.binary(
-        "arith.andi", emitter.cmpf("oeq", exponent.re, zero), emitter.cmpf("oeq", exponent.im, zero)
+    size = _magnitude(c, x)
+    power = c.emitter.binary("math.powf", size, exponent.re)
+    least = f.number(float(np.finfo(storage_dtype(size.type)).tiny), size)
+    infinity = f.number(float("inf"), size)
+    bounds = [(c.emitter.cmpf("oge", v, least), c.emitter.cmpf("olt", v, infinity)) for v in (size, power)]
+    in_range = f.all(*bounds[0], *bounds[1])
+    whole = logarithm * exponent
+    decay = f.neg(f.mul(exponent.im, logarithm.im))
+    turn = Parts(c, c.emitter.select(in_range, decay, whole.re), whole.im)
+    turned = Parts.of(c, c.expand("stablehlo.exponential", [turn.value()], elements[:1], result))
+    return _power_corners(c, x, exponent, _times(c, turned, c.emitter.select(in_range, power, f.number(1.0, size))))
+
+
+def _power_corners(c: Converter, x: Parts, exponent: Parts, power: Parts) -> Value:
+    """NaN for zero, and for all that is not finite; but 1 to the power of anything is 1, so is anything to the power of
+    0, and zero and infinity to the power of a real number go to the limit if they have one."""
+    f, emitter = _Floats(c), c.emitter
+    zero, one, infinity, nan = [f.number(value, x.re) for value in (0.0, 1.0, float("inf"), float("nan"))]
+
+    def equal(a: Value, b: Value) -> Value:
+        return emitter.cmpf("oeq", a, b)
+
+    size = f.call("absf", x.re)
+    is_real, no_turn = equal(x.im, zero), equal(exponent.im, zero)
+    is_zero = f.all(is_real, equal(x.re, zero))
+    finite = [emitter.cmpf("olt", f.call("absf", part), infinity) for part in (x.re, x.im, exponent.re, exponent.im)]
+    all_finite = f.all(*finite)
+    rises = emitter.cmpf("ogt", exponent.re, zero)
+    has_limit = emitter.select(is_zero, rises, f.all(equal(x.re, infinity), emitter.cmpf("one", exponent.re, zero)))
+    limit = emitter.select(rises, size, zero)
+    is_one = emitter.binary(
+        "arith.ori", f.all(is_real, equal(x.re, one)), f.all(no_turn, equal(exponent.re, zero))
     )
-    found = _unless_zero(c, args[0], power)
-    return emitter.select(no_exponent, _one(c, args[0]).value(), found)
+    re, im = [emitter.select(is_zero, nan, emitter.select(all_finite, part, nan)) for part in (power.re, power.im)]
+    for condition, corner in ((f.all(is_real, no_turn, has_limit), limit), (is_one, one)):
+        re, im = emitter.select(condition, corner, re), emitter.select(condition, zero, im)
+    return Parts(c, re, im).value()
 
 
 def _one(c: Converter, like: Value) -> Parts:

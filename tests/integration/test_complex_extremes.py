@@ -168,3 +168,29 @@ def test_squares(whole, square):
         for value, part in ((re * re - im * im, g.real), (2 * re * im, g.imag)):
             beyond = np.inf if value > 0 else -np.inf
             assert part == beyond if abs(value) > limit else np.isfinite(part), (z, g)
+
+
+@pytest.mark.parametrize("element", PARTS)
+def test_power_of_special_numbers(element):
+    numbers = _grid(SPECIAL, PARTS[element][1])
+    x, y = np.repeat(numbers, len(numbers)), np.tile(numbers, len(numbers))
+    with jax.enable_x64(True):
+        wanted = np.asarray(jax.jit(jnp.power)(x, y))
+    got = _computed("power", element, x, y)
+    for part in ("real", "imag"):
+        np.testing.assert_allclose(getattr(got, part), getattr(wanted, part), 4e-6, 1e-5 if element == "f32" else 1e-14)
+
+
+@pytest.mark.parametrize("element", PARTS)
+@pytest.mark.parametrize("exponent", [0.5, -0.5, 0.3, 1j, -0.25 + 0.125j])
+def test_power(element, exponent):
+    """Within ten units in the last place of the whole, and what rounding turns it, wherever the magnitude is finite."""
+    part, whole = PARTS[element]
+    info = np.finfo(part)
+    most, power = float(info.max), mpmath.mpc(exponent)
+    x = _grid([1.0, -3.0, 1e-30, 1e28, float(info.tiny), 0.6 * most, -(most**0.5)], whole)
+    for z, g in zip(x, _computed("power", element, x, np.full_like(x, exponent))):
+        base, got = [mpmath.mpc(float(n.real), float(n.imag)) for n in (z, g)]
+        wanted = base**power
+        units = 10 + abs(power.imag * mpmath.log(abs(base)))
+        assert abs(got - wanted) <= units * float(info.eps) * abs(wanted), (z, g, wanted)
