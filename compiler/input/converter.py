@@ -17,6 +17,7 @@ from pyiree.compiler.input.elements import BOOLEAN, COMPLEX, FLOAT, SIGNED, Elem
 from pyiree.compiler.input.emitter import PARALLEL, Emitter, identity_map, projection
 from pyiree.compiler.input.import_mlir import PlacedReader, Shaped, SourceReader, read_constant
 from pyiree.compiler.input.imports import Imports
+from pyiree.compiler.input.log_gamma import log_gamma
 from pyiree.compiler.input.scalars import SCALAR_LOWERINGS
 from pyiree.compiler.input.sizes import Size, common_shape, index_of, is_static, size_of, type_shape
 from pyiree.compiler.input.values import Elements, Iota, Lazy, Tensor, Uniform, View, known_integers
@@ -305,7 +306,8 @@ class Converter:
             return SCALAR_LOWERINGS[name](self.emitter, operands, elements, result, op)
         elif name in COMPLEX_LOWERINGS:
             return COMPLEX_LOWERINGS[name](self, operands, elements, result, op)
-        return self.expand(name, operands, elements, result)
+        expanded = self.expand(name, operands, elements, result)
+        return log_gamma(self.emitter, operands[0], expanded) if name == "chlo.lgamma" else expanded
 
     def expand(self, name: str, operands: list[Value], elements: list[Element], result: Element) -> Value:
         """A function that jaxlib writes out, as scalar ops here."""
