@@ -348,30 +348,54 @@ def _divide_corners(c: Converter, x: Parts, y: Parts, quotient: Parts) -> Parts:
 
 @_lowers("stablehlo.sine")
 def _sine(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
-    f, x = _Floats(c), Parts.of(c, args[0])
-    re = f.mul(f.call("sin", x.re), f.call("cosh", x.im))
-    return Parts(c, re, f.mul(f.call("cos", x.re), f.call("sinh", x.im))).value()
-
-
-@_lowers("stablehlo.cosine")
-def _cosine(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
-    f, x = _Floats(c), Parts.of(c, args[0])
-    re = f.mul(f.call("cos", x.re), f.call("cosh", x.im))
-    return Parts(c, re, f.neg(f.mul(f.call("sin", x.re), f.call("sinh", x.im)))).value()
+    x = Parts.of(c, args[0])
+    im, re = _hyperbolic_sine(c, x.im, x.re)
+    return Parts(c, re, im).value()
 
 
 @_lowers("chlo.sinh")
 def _sinh(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
-    f, x = _Floats(c), Parts.of(c, args[0])
-    re = f.mul(f.call("sinh", x.re), f.call("cos", x.im))
-    return Parts(c, re, f.mul(f.call("cosh", x.re), f.call("sin", x.im))).value()
+    x = Parts.of(c, args[0])
+    return Parts(c, *_hyperbolic_sine(c, x.re, x.im)).value()
+
+
+def _hyperbolic_sine(c: Converter, a: Value, b: Value) -> tuple[Value, Value]:
+    """The parts of sinh(a + bi)."""
+    f = _Floats(c)
+    return _grown(c, "sinh", a, f.call("cos", b)), _grown(c, "cosh", a, f.call("sin", b))
+
+
+@_lowers("stablehlo.cosine")
+def _cosine(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
+    x = Parts.of(c, args[0])
+    re, im = _hyperbolic_cosine(c, x.im, x.re)
+    return Parts(c, re, _Floats(c).neg(im)).value()
 
 
 @_lowers("chlo.cosh")
 def _cosh(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
-    f, x = _Floats(c), Parts.of(c, args[0])
-    re = f.mul(f.call("cosh", x.re), f.call("cos", x.im))
-    return Parts(c, re, f.mul(f.call("sinh", x.re), f.call("sin", x.im))).value()
+    x = Parts.of(c, args[0])
+    return Parts(c, *_hyperbolic_cosine(c, x.re, x.im)).value()
+
+
+def _hyperbolic_cosine(c: Converter, a: Value, b: Value) -> tuple[Value, Value]:
+    """The parts of cosh(a + bi)."""
+    f = _Floats(c)
+    return _grown(c, "cosh", a, f.call("cos", b)), _grown(c, "sinh", a, f.call("sin", b))
+
+
+def _grown(c: Converter, name: str, a: Value, factor: Value) -> Value:
+    """sinh(a) or cosh(a) times a number, also where the former alone is out of range. A factor of zero stays one."""
+    f, emitter = _Floats(c), c.emitter
+    value, size = f.call(name, a), f.call("absf", a)
+    half = f.call("exp", f.mul(size, f.number(0.5, a)))
+    quarter = f.mul(half, f.number(0.5, a))
+    sign = f.number(1.0, a)
+    if name == "sinh":
+        quarter, sign = (emitter.binary("math.copysign", magnitude, a) for magnitude in (quarter, sign))
+    is_large = emitter.cmpf("oeq", f.call("absf", value), f.number(float("inf"), a))
+    product = emitter.select(is_large, f.mul(f.mul(factor, half), quarter), f.mul(value, factor))
+    return emitter.select(emitter.cmpf("oeq", factor, f.number(0.0, a)), f.mul(sign, factor), product)
 
 
 @_lowers("stablehlo.tanh")
@@ -409,11 +433,17 @@ def _tangent(c: Converter, circular: Value, hyperbolic: Value) -> tuple[Value, V
 
 @_lowers("stablehlo.exponential_minus_one")
 def _exponential_minus_one(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
-    f, x = _Floats(c), Parts.of(c, args[0])
+    f, emitter = _Floats(c), c.emitter
+    x = Parts.of(c, args[0])
     half = f.call("sin", f.mul(x.im, f.number(0.5, x.im)))
     versine = f.mul(f.number(2.0, half), f.mul(half, half))
-    re = f.sub(f.mul(f.call("expm1", x.re), f.call("cos", x.im)), versine)
-    return Parts(c, re, f.mul(f.call("exp", x.re), f.call("sin", x.im))).value()
+    less_one = f.call("expm1", x.re)
+    re = f.sub(f.mul(less_one, f.call("cos", x.im)), versine)
+    # What is out of range is no smaller by one; a zero keeps its sign.
+    whole = Parts.of(c, c.expand("stablehlo.exponential", args, elements, result))
+    re = emitter.select(emitter.cmpf("oeq", less_one, f.number(float("inf"), re)), whole.re, re)
+    im = emitter.select(emitter.cmpf("oeq", x.im, f.number(0.0, re)), x.im, whole.im)
+    return Parts(c, re, im).value()
 
 
 @_lowers("stablehlo.logistic")

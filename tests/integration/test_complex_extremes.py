@@ -194,3 +194,38 @@ def test_power(element, exponent):
         wanted = base**power
         units = 10 + abs(power.imag * mpmath.log(abs(base)))
         assert abs(got - wanted) <= units * float(info.eps) * abs(wanted), (z, g, wanted)
+
+
+FUNCTIONS = {"sinh": jnp.sinh, "cosh": jnp.cosh, "expm1": jnp.expm1, "exp": jnp.exp}
+
+
+@pytest.mark.parametrize("element", PARTS)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_growing_functions_of_special_numbers(element, name):
+    """As jax.jit has them, which drops the signs of some zeros."""
+    x = _grid([0.0, 1.0, -1.0, 1e4, -1e4, np.inf, -np.inf, np.nan], PARTS[element][1])
+    with jax.enable_x64(True):
+        got, wanted = [np.asarray(jit(FUNCTIONS[name])(x)) for jit in (pyiree.jit, jax.jit)]
+    for part in ("real", "imag"):
+        np.testing.assert_allclose(getattr(got, part), getattr(wanted, part), 1e-4, 1e-30)
+
+
+@pytest.mark.parametrize("element", PARTS)
+@pytest.mark.parametrize("name", ["sin", "cos", "sinh", "cosh", "expm1", "exp"])
+def test_growing_functions(element, name):
+    """A small factor beside one that is out of range alone."""
+    whole = PARTS[element][1]
+    edge = float(np.log(np.finfo(whole).max))
+    large = np.array([edge - 1, edge + 0.5, edge + 2, 1.05 * edge, -edge - 2])
+    small = np.array([1e-30, -1e-7, 0.0, 3.0, -2e-30])
+    x = np.empty(25, whole)
+    x.real, x.imag = np.repeat(large, 5), np.tile(small, 5)
+    if name in ("sin", "cos"):  # jax writes these out, in functions of real numbers
+        x = x.imag + 1j * x.real
+        got = _computed({"sin": "sine", "cos": "cosine"}[name], element, x)
+    else:
+        with jax.enable_x64(True):
+            got = np.asarray(pyiree.jit(FUNCTIONS[name])(x))
+    with mpmath.workprec(300):
+        wanted = [getattr(mpmath, name)(mpmath.mpc(float(z.real), float(z.imag))) for z in x]
+    _assert_near(got, wanted, 5, x)
