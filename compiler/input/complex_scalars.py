@@ -15,7 +15,9 @@ import numpy as np
 from pyiree.compiler.input.elements import COMPLEX, Element, element
 from pyiree.compiler.input.jaxlib_mlir import dialect_attribute
 from pyiree.compiler.input.scalars import convert
+from pyiree.compiler.ir.attributes import ArrayAttr
 from pyiree.compiler.ir.dense import storage_dtype
+from pyiree.compiler.ir.rewrite import constant_value
 from pyiree.compiler.ir.types import ComplexType
 
 if TYPE_CHECKING:
@@ -492,6 +494,9 @@ def _power(c: Converter, args: list, elements: list, result: Element, op: Any) -
     and of (c arg x + d log|x|)i."""
     f = _Floats(c)
     x, exponent = Parts.of(c, args[0]), Parts.of(c, args[1])
+    known = constant_value(args[1])
+    if isinstance(known, ArrayAttr) and (number := complex(*(part.value for part in known))) in (-1, 1, 2, 3):
+        return _whole_power(c, args, elements, result, int(number.real))
     logarithm = Parts.of(c, c.expand("stablehlo.log", args[:1], elements[:1], result))
     size = _magnitude(c, x)
     power = c.emitter.binary("math.powf", size, exponent.re)
@@ -504,6 +509,17 @@ def _power(c: Converter, args: list, elements: list, result: Element, op: Any) -
     turn = Parts(c, c.emitter.select(in_range, decay, whole.re), whole.im)
     turned = Parts.of(c, c.expand("stablehlo.exponential", [turn.value()], elements[:1], result))
     return _power_corners(c, x, exponent, _times(c, turned, c.emitter.select(in_range, power, f.number(1.0, size))))
+
+
+def _whole_power(c: Converter, args: list, elements: list, result: Element, exponent: int) -> Value:
+    """The powers that are the number, a quotient or products, with their corners."""
+    x = Parts.of(c, args[0])
+    if exponent == 1:
+        return args[0]
+    if exponent == -1:
+        return divide(c, _one(c, args[0]), x).value()
+    square = c.expand("chlo.square", args[:1], elements[:1], result)
+    return square if exponent == 2 else (Parts.of(c, square) * x).value()
 
 
 def _power_corners(c: Converter, x: Parts, exponent: Parts, power: Parts) -> Value:

@@ -196,6 +196,17 @@ def test_power(element, exponent):
         assert abs(got - wanted) <= units * float(info.eps) * abs(wanted), (z, g, wanted)
 
 
+@pytest.mark.parametrize("exponent", [-1, 1, 2, 3])
+def test_power_of_a_whole_number(exponent):
+    """Quotient and products, as jax.jit has them."""
+    x = _grid([0.0, 1.0, -1.0, 3.0, 1e5, np.inf, np.nan], np.complex64)
+    got, wanted = [
+        np.asarray(jit(lambda z: jax.lax.pow(z, jnp.full_like(z, exponent)))(x)) for jit in (pyiree.jit, jax.jit)
+    ]
+    for part in ("real", "imag"):
+        np.testing.assert_allclose(getattr(got, part), getattr(wanted, part), 1e-6)
+
+
 FUNCTIONS = {"sinh": jnp.sinh, "cosh": jnp.cosh, "expm1": jnp.expm1, "exp": jnp.exp}
 
 
