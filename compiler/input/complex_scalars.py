@@ -1,7 +1,7 @@
 """Element-wise ops on complex numbers as float ops on their two parts.
 
 Enters: scalars of which some are complex. Leaves: the result, from `complex.re`, `complex.im` and `complex.create`
-and float arithmetic between them. Exponential, logarithm and the inverse functions are written out by jaxlib's
+and float arithmetic between them. Exponential, logarithm, square and the inverse functions are written out by jaxlib's
 expansion, which is exact in the corners; the others are here.
 """
 
