@@ -32,7 +32,7 @@ then goes back to ^bb1, with the number of the way by which the loop is entered 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from pyiree.compiler.dialects.arith import CmpIOp, ConstantOp, IndexCastOp, SelectOp, TruncIOp
 from pyiree.compiler.dialects.builtin import ModuleOp
@@ -59,7 +59,7 @@ from pyiree.compiler.stream.control_function import WORD, ControlFunction, is_ch
 from pyiree.compiler.stream.encoding import constant_value
 from pyiree.compiler.stream.fuse_dispatch_bindings import MAX_BINDINGS
 from pyiree.compiler.stream.loop_function import commands_of, is_host_arithmetic
-from pyiree.compiler.stream.loop_region import LoopRegion, block_of, loops_of
+from pyiree.compiler.stream.loop_region import LoopRegion, block_of, edges_of, loops_of
 from pyiree.compiler.stream.pack_dispatch_operands import words_of
 from pyiree.compiler.stream.types import STAGING, TRANSIENT, ResourceAccessAttr, ResourceType, is_resource, timepoint
 
@@ -82,8 +82,8 @@ def form_control_dispatches(module: ModuleOp, context: PassContext) -> None:
                 canonicalize(func, context)
 
 
-def _next_function(func: FuncOp, costs: Costs, name: str) -> tuple[ControlFunction, list[Value]] | None:
-    """The function of the first loop that can be replaced, and what it has to wait for."""
+def _next_function(func: FuncOp, costs: Costs, name: str) -> tuple[ControlFunction, _DeviceLoop] | None:
+    """The function of the first loop that can be replaced, and what is known of that."""
     known: dict[Block, bool] = {}
 
     def can_do(block: Block) -> bool:
@@ -97,7 +97,7 @@ def _next_function(func: FuncOp, costs: Costs, name: str) -> tuple[ControlFuncti
             continue
         made = ControlFunction(loop, device.work, name)
         if made.build(MAX_BINDINGS) and len(made.numbers) <= _MOST_NUMBERS:
-            return made, device.waits
+            return made, device
     return None
 
 
@@ -108,6 +108,9 @@ class _DeviceLoop:
         self.loop, self.costs = loop, costs
         #: Timepoints from before the loop that its commands wait for.
         self.waits: list[Value] = []
+        #: Where blocks of the host wait for others of theirs that the device has waited for in between: ops and places
+        #: among their operands.
+        self.waited: list[tuple[Operation, int]] = []
         #: The nanoseconds of each block.
         self.work: dict[Block, int] = {}
 
@@ -132,16 +135,25 @@ class _DeviceLoop:
         return self._is_apart_from_the_host()
 
     def _is_apart_from_the_host(self) -> bool:
-        """Whether the device needs nothing of what the host makes in its own blocks, but the times at which it is done,
-        of which the block knows that goes back to the device."""
-        back = {edge.source for edge in self.loop.entries[1:]}
-        for block in self.loop.hosted:
+        """Whether the device, and the host where it comes to a block from the device, needs nothing of what the host
+        makes in its own blocks, but the times at which it is done, of which the block knows that goes back to the
+        device."""
+        loop = self.loop
+        for block in loop.hosted:
+            goes_back = all(edge.dest in loop.blocks for edge in edges_of(block))
             for value in (*block.arguments, *[result for op in block.ops for result in op.results]):
-                outside = any(self.loop.block_around(user) is not None for user in value.users)
-                handed_on = any(value in edge.operands for edge in self.loop.entries[1:])
-                if (outside or handed_on) and not (value.type is timepoint and block in back):
+                outside = any(loop.block_around(user) is not None for user in value.users)
+                handed_on = any(value in edge.operands for edge in loop.entries[1:])
+                later = [(use.owner, use.index) for use in value.uses if self._is_later(use.owner, block)]
+                if (outside or handed_on or later) and not (value.type is timepoint and goes_back):
                     return False
+                self.waited += later
         return True
+
+    def _is_later(self, user: Operation, block: Block) -> bool:
+        """Whether an op is in a block of the host that it comes to from the device, after another of its blocks."""
+        around = self.loop.host_around(user)
+        return around is not None and around is not block and not self.loop.stays_with_host(block, around)
 
     def _wait_for(self, times: Iterable[Value]) -> None:
         hosted = self.loop.hosted
@@ -194,8 +206,8 @@ def _only_counts(block: Block) -> bool:
 class _Replacement:
     """One loop on its way into a dispatch."""
 
-    def __init__(self, made: ControlFunction, waits: Sequence[Value], func: FuncOp, symbols: SymbolTable) -> None:
-        self.made, self.waits, self.func, self.symbols = made, waits, func, symbols
+    def __init__(self, made: ControlFunction, device: _DeviceLoop, func: FuncOp, symbols: SymbolTable) -> None:
+        self.made, self.device, self.func, self.symbols = made, device, func, symbols
         self.loop = made.loop
         self.location = self.loop.entries[0].source.terminator.location
 
@@ -219,6 +231,8 @@ class _Replacement:
         for inside in loop.blocks:
             values = [*inside.arguments, *[result for op in inside.ops for result in op.results]]
             behind.update({v: back for v in values if v.type is timepoint})
+        for op, place in self.device.waited:
+            op.set_operand(place, back)
         for value, found in behind.items():
             for use in list(value.uses):
                 if loop.block_around(use.owner) is None and use.owner.block is not block:
@@ -298,7 +312,7 @@ class _Replacement:
     def _enter(self, number: int, block: Block) -> Operation:
         """Lets an edge that enters the loop go to the block instead; the branch that does."""
         edge = self.loop.entries[number]
-        waits = list(self.waits) if number == 0 else self._times_of(edge.source)
+        waits = list(self.device.waits) if number == 0 else self._times_of(edge.source)
         end = edge.source.terminator
         if not isinstance(end, BranchOp):
             # One of several ways: a block of its own.

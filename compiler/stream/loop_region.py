@@ -81,10 +81,23 @@ class LoopRegion:
 
     def block_around(self, op: Operation) -> Block | None:
         """The block of the loop that an op is in, in a region of another op perhaps."""
-        at: Operation | None = op
-        while at is not None and at.block not in self.blocks:
-            at = at.parent_op
-        return None if at is None else at.block
+        return _block_around(op, self.blocks)
+
+    def host_around(self, op: Operation) -> Block | None:
+        """As `block_around`, among the blocks of the host."""
+        return _block_around(op, self.hosted)
+
+    def stays_with_host(self, source: Block, dest: Block) -> bool:
+        """Whether the host comes to a block of its own from one of its own alone, without the loop in between."""
+        seen, pending = {source}, [dest]
+        while pending:
+            block = pending.pop()
+            if block not in self.hosted:
+                return False
+            if block not in seen:
+                seen.add(block)
+                pending.extend(block.predecessors)
+        return True
 
 
 def loops_of(blocks: Sequence[Block], can_do: Callable[[Block], bool]) -> Iterator[LoopRegion]:
@@ -106,6 +119,13 @@ def loops_of(blocks: Sequence[Block], can_do: Callable[[Block], bool]) -> Iterat
         entries += [edge for block in hosted for edge in edges_of(block) if edge.dest in inside]
         leaving += [edge for block in inside for edge in edges_of(block) if edge.dest in hosted]
         yield LoopRegion(inside, entries, leaving, hosted)
+
+
+def _block_around(op: Operation, blocks: Sequence[Block]) -> Block | None:
+    at: Operation | None = op
+    while at is not None and at.block not in blocks:
+        at = at.parent_op
+    return None if at is None else at.block
 
 
 def _goes_round(header: Block, inside: Sequence[Block]) -> bool:
