@@ -96,10 +96,17 @@ class Placement:
 
     def _by_producers(self, store: ResultStore) -> Indices:
         """Where the reductions behind it have their results; for dims of which they say nothing, those of the domain in
-        order. A dim of one element is at 0."""
+        order. A dim of one element is at 0. All reductions of a dispatch have the same rows: one that is met here for
+        the first time has those of the others, wherever else its operands are read."""
         self._places = {}
         known = self._distinct(self._places_of(store.value), store)
+        rows = syms_of([index for indices in self.reduced_at.values() for index in indices])
+        has_rows = bool(rows) and self._has_new_reduction(store.value)
+        if has_rows:
+            known = [index if index is None or syms_of([index]) <= rows else None for index in known]
         left = [sym for sym in self.syms if sym not in syms_of([index for index in known if index is not None])]
+        if has_rows:
+            left.sort(key=lambda sym: sym not in rows)
         indices = []
         for index, size in zip(known, store.shape, strict=True):
             if index is None and size.__class__ is int and size == 1:
@@ -108,6 +115,20 @@ class Placement:
                 index = of(self._next_dim(left, size, store))
             indices.append(index)
         return tuple(indices)
+
+    def _has_new_reduction(self, value: Value) -> bool:
+        """Whether a value is made from the result of a reduction that has no place yet."""
+        seen, pending = set(), [value]
+        while pending:
+            at = pending.pop()
+            op = at.defining_op
+            if op is None or at in seen or at in self.reduced_at:
+                continue
+            seen.add(at)
+            if is_structured(op) and structured(op).reductions:
+                return True
+            pending += op.operands
+        return False
 
     def _distinct(self, places: Sequence[Index | None], store: ResultStore) -> list[Index | None]:
         """The places that can be those of a result: each of its dims is along another dim of the domain, as large as

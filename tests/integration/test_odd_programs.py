@@ -156,3 +156,33 @@ def test_long_chains_whose_values_the_gradient_reads():
         for length in (41, 56, 60):
             a = np.full((length, 3), 1 / length, np.float32)
             same_as_jax(jax.grad(function, (0, 1)), a, c, rtol=2e-5)
+
+
+def test_rows_of_reductions_whose_operands_are_read_along_other_dims():
+    def function(a, c, v, w, flag):
+        g = w[v.astype(jnp.int32)]
+        beside = jnp.where(flag > 0, v[:, None] * g[None], c)
+        return jnp.where(flag > 0, g, a.sum(0)), beside, jnp.where(flag > 0, v, c.sum(0))
+
+    numbers = np.random.default_rng(0).integers(0, 4, size=(4, 4)).astype(np.float32)
+    for flag in (0, 1):
+        same_as_jax(function, numbers, numbers.T, numbers[0], numbers[1], np.int32(flag))
+
+
+@pytest.mark.parametrize("size", [8, 33])
+def test_blocks_of_the_host_that_wait_for_one_another(size):
+    """The running sums of 33 rows are too much for the dispatch that goes through the loop."""
+
+    def work(carried):
+        a, b, c, t = carried
+        t = (t + 1) % 17
+        b = jnp.cumsum(b, 0) % 5
+        a, c = lax.cond(t == 1, lambda: (lax.dynamic_update_slice(a, b[:1], (t, 0)), b[::-1]), lambda: (a, c))
+        return a, jnp.cumsum(c, 1) % 5, c, t
+
+    def function(*carried):
+        return lax.fori_loop(0, 3, lambda i, c: lax.cond(c[3] % 3 == 0, work, lambda c: c, c), carried)
+
+    numbers = np.random.default_rng(1).integers(0, 4, size=(3, size, size)).astype(np.float32)
+    for start in (0, 3, 4):
+        same_as_jax(function, *numbers, np.int32(start))
