@@ -56,15 +56,23 @@ class Carried:
 
     def updated(self, update: InsertSliceOp) -> list[tuple[int | None, ...]]:
         """The elements of a point in the slice that is put in: the same, as indices of the slice."""
-        kept = [d for d in range(len(self.dims)) if d not in set(update.dropped_dims())]
-        return _elements(update.source.type.shape, [self.dims[d] for d in kept])  # type: ignore[attr-defined]
+        return _elements(*self._part(update))
+
+    def _part(self, update: InsertSliceOp) -> tuple[tuple[int, ...], list[int | None]]:
+        """The shape of a slice that is put in, and its dims."""
+        dropped = set(update.dropped_dims())
+        return update.source.type.shape, [n for d, n in enumerate(self.dims) if d not in dropped]  # type: ignore[attr-defined]
 
     @property
     def count(self) -> int:
         """How many elements of a point an iteration makes."""
         if self.updates:
-            return sum([len(self.updated(update)) for update in self.updates])
-        return math.prod([n for n, d in zip(self.shape, self.dims) if d is None])
+            return sum([_count(*self._part(update)) for update in self.updates])
+        return _count(self.shape, self.dims)
+
+
+def _count(shape: Sequence[int], dims: Sequence[int | None]) -> int:
+    return math.prod([size for size, dim in zip(shape, dims) if dim is None])
 
 
 def _elements(shape: Sequence[int], dims: Sequence[int | None]) -> list[tuple[int | None, ...]]:
