@@ -17,6 +17,7 @@ register_passes(
         "pyiree-flow-split-scans": "pyiree.compiler.flow.split_scans",
         "pyiree-flow-sort-by-parts": "pyiree.compiler.flow.sort_by_parts",
         "pyiree-flow-split-sorts": "pyiree.compiler.flow.split_sorts",
+        "iree-loop-invariant-code-motion": "pyiree.compiler.flow.loop_invariant_code_motion",
         "pyiree-flow-form-loop-regions": "pyiree.compiler.flow.form_loop_regions",
         "iree-dispatch-creation-form-dispatch-regions": "pyiree.compiler.flow.form_dispatch_regions",
         "iree-flow-outline-dispatch-regions": "pyiree.compiler.flow.outline_dispatch_regions",

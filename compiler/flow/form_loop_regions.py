@@ -40,14 +40,18 @@ def form_loop_regions(func: Operation, context: PassContext) -> None:
         without_counters(loop)
     for loop in list(func.walk_type(ForOp)):
         # A loop inside of one that was moved is gone.
-        found = pointwise_loop(loop) if func.is_ancestor_of(loop) else None
-        if found is not None and any(r.has_uses for r in loop.results):
-            cost = _cost(loop, found)
-            if cost <= _MAX_COST:
-                in_memory = [number for number, carried in enumerate(found.carried) if carried.updates]
-                for number in in_memory:
-                    _own_start(loop, number)
-                _form(_in_pieces(loop, cost), in_memory)
+        found = points_in_a_kernel(loop) if func.is_ancestor_of(loop) else None
+        if found is not None:
+            in_memory = [number for number, carried in enumerate(found.carried) if carried.updates]
+            for number in in_memory:
+                _own_start(loop, number)
+            _form(_in_pieces(loop, _cost(loop, found)), in_memory)
+
+
+def points_in_a_kernel(loop: ForOp) -> PointwiseLoop | None:
+    """The points of a loop that is to run inside a kernel; None for other loops."""
+    found = pointwise_loop(loop) if any(r.has_uses for r in loop.results) else None
+    return found if found is not None and _cost(loop, found) <= _MAX_COST else None
 
 
 def _cost(loop: ForOp, found: PointwiseLoop) -> float:

@@ -18,6 +18,9 @@ PASSES = (
     "resolve-ranked-shaped-type-result-dims",
     "canonicalize",
     "cse",
+    # After `cse`, which would make one op of those that are needed in a loop and before it; before loops are put into
+    # kernels, which more of them can be.
+    "iree-loop-invariant-code-motion",
     "pyiree-flow-form-loop-regions",
     "iree-dispatch-creation-form-dispatch-regions",
     "iree-flow-outline-dispatch-regions",
