@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyiree.compiler.input.converter import Converter, converts
+from pyiree.compiler.input.converter import SHAPE_RULES, Converter, converts
 from pyiree.compiler.input.elements import COMPLEX, signless
 from pyiree.compiler.input.emitter import PARALLEL, identity_map
 from pyiree.compiler.input.values import Lazy, Tensor
 from pyiree.compiler.ir.core import Value
-from pyiree.compiler.ir.types import f32, f64, i32, i64, index
+from pyiree.compiler.ir.types import bit_width, f32, f64, i32, i64, index
+
+
+def _bitcast_shape(c: Converter, op: Any, operands: list[Lazy]) -> list[Any]:
+    """Narrow elements have a dim of their own, the last one, if it isn't the width that stays the same."""
+    (operand,) = operands
+    rank, shape = len(c.shaped(op.results[0]).shape), list(operand.shaped.shape)
+    if rank <= len(shape):
+        return shape[:rank]
+    return [*shape, bit_width(operand.shaped.element.type) // bit_width(c.shaped(op.results[0]).element.type)]
+
+
+SHAPE_RULES["stablehlo.bitcast_convert"] = _bitcast_shape
 
 
 @converts("stablehlo.bitcast_convert")

@@ -91,6 +91,22 @@ def programs():
     return {name: Program(name, function, shapes) for name, (function, *shapes) in _programs().items()}
 
 
+@pytest.fixture(scope="session")
+def compile_symbolic():
+    """A function (function, shapes, dtypes or one of them) that compiles a function exported for symbolic shapes."""
+    import jax
+    import pyiree
+    from jax import export
+
+    def compile(function, shapes, dtypes=np.float32):
+        scope = export.SymbolicScope()
+        every = dtypes if isinstance(dtypes, list) else [dtypes] * len(shapes)
+        arguments = [jax.ShapeDtypeStruct(export.symbolic_shape(s, scope=scope), d) for s, d in zip(shapes, every)]
+        return pyiree.compile(export.export(jax.jit(function), platforms=["cpu"])(*arguments).mlir_module())
+
+    return compile
+
+
 def _array(described):
     dtype = dtype_of(described["type"])
     return np.fromfile(described["path"], dtype).reshape(described["shape"])

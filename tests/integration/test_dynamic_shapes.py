@@ -116,13 +116,6 @@ PROGRAMS = {
 }
 
 
-def compile_symbolic(function, shapes):
-    """The program of a function exported for symbolic shapes."""
-    scope = export.SymbolicScope()
-    arguments = [jax.ShapeDtypeStruct(export.symbolic_shape(s, scope=scope), jnp.float32) for s in shapes]
-    return pyiree.compile(export.export(jax.jit(function), platforms=["cpu"])(*arguments).mlir_module())
-
-
 def at(shape, sizes):
     numbers = np.random.default_rng(3)
     return numbers.normal(size=[sizes[n] if n in sizes else int(n) for n in shape.split(", ")]).astype(np.float32)
@@ -130,7 +123,7 @@ def at(shape, sizes):
 
 @pytest.mark.parametrize("sizes", [SIZES, pytest.param(MORE_SIZES, marks=pytest.mark.slow)], ids=["few", "more"])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_one_program_serves_all_sizes(name, sizes):
+def test_one_program_serves_all_sizes(compile_symbolic, name, sizes):
     function, shapes = PROGRAMS[name]
     program = compile_symbolic(function, shapes)
     for b, n, m in sizes:
@@ -141,7 +134,7 @@ def test_one_program_serves_all_sizes(name, sizes):
         np.testing.assert_allclose(given, expected, rtol=1e-4, atol=1e-5)
 
 
-def test_an_assertion_about_shapes_fails_the_call():
+def test_an_assertion_about_shapes_fails_the_call(compile_symbolic):
     program = compile_symbolic(lambda x: x + 1, ["b, 4"])
     with pytest.raises(VmError, match="Expected value >= 1 for dimension variable 'b'"):
         program.main(np.zeros((0, 4), np.float32))
