@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyiree.compiler.dialects.arith_attributes import FastMathFlagsAttr
+from pyiree.compiler.ir import registry
 from pyiree.compiler.ir.attributes import ArrayAttr, Attribute, FloatAttr
 from pyiree.compiler.ir.constraints import AnyComplex, AnyFloat, AnyType
 from pyiree.compiler.ir.definition import Op
@@ -36,6 +37,15 @@ class ConstantOp(Op, name="complex.constant"):
             raise self.error(f"expects two parts of type {element}")
 
 
+def _materialize_constant(attribute: Attribute, type: Type, location: Any) -> ConstantOp | None:
+    if not isinstance(attribute, ArrayAttr) or not isinstance(type, ComplexType):
+        return None
+    return ConstantOp(attribute, result=type, location=location)
+
+
+registry.register_constant_materializer("complex", _materialize_constant)
+
+
 class CreateOp(Op, name="complex.create"):
     """A complex number from its real and imaginary part."""
 
@@ -52,7 +62,7 @@ class CreateOp(Op, name="complex.create"):
         real, imaginary = self.real.defining_op, self.imaginary.defining_op
         if isinstance(real, ReOp) and isinstance(imaginary, ImOp) and real.complex is imaginary.complex:
             return [real.complex]
-        return None
+        return None if None in constants else [ArrayAttr(constants)]
 
 
 class _Part(Op):

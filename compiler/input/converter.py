@@ -478,11 +478,8 @@ class Converter:
     def _materialize_here(self, lazy: Uniform | Iota | View) -> Value:
         """A value of a dynamic shape, where its sizes are known; each use writes it again."""
         shaped = lazy.shaped
-        number = lazy.attribute if isinstance(lazy, Uniform) else None
-        is_pair = isinstance(number, ArrayAttr) and number[0] != number[1]
-        if isinstance(lazy, Uniform) and not is_pair:
+        if isinstance(lazy, Uniform):
             return self.fill(self.uniform_scalar(lazy), shaped.type, shaped.sizes)
-        # A complex number of two different parts is no pattern that the host can fill memory with.
         return self.map(shaped, [lazy], lambda scalars: scalars).value
 
     def _materialize(self, lazy: Uniform | Iota | View) -> Value:
@@ -514,6 +511,12 @@ class Converter:
 
     def fill(self, scalar: Value, type: TensorType, sizes: Sequence[Value] = ()) -> Value:
         """A tensor filled with a scalar, here; `sizes` are those of its dynamic dims."""
+        number = constant_value(scalar)
+        if sizes and isinstance(number, ArrayAttr) and number[0] != number[1]:
+            # A complex number of two different parts is no pattern that the host can fill memory with.
+            outputs = [(self.emitter.empty(type, sizes), identity_map(type.rank))]
+            iterators = (PARALLEL,) * type.rank
+            return self.emitter.generic([], outputs, iterators, lambda arguments: [scalar]).results[0]
         op = self.make_fill(scalar, type, sizes)
         self.emitter.block.append(op)
         return op.results[0]

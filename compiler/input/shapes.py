@@ -385,9 +385,12 @@ def _pad_when_run(
     """As `pad`: every element looks where it comes from."""
     emitter, shape, rank = c.emitter, operand.shaped.shape, len(result.shape)
     # A border of padding behind the last element is what all other places read; so there is always one to read.
-    wide = [n + 1 for n in shape]
-    type = TensorType(type_shape(wide), result.element.type)
-    source = _pad_edges(c, c.tensor(operand), c.host_scalar(padding), [0] * rank, [1] * rank, type)
+    wide = Shaped.of([n + 1 for n in shape], result.element)
+    value = c.tensor(operand)
+    if isinstance(padding, Uniform):
+        source = _pad_edges(c, value, c.uniform_scalar(padding), [0] * rank, [1] * rank, wide.type)
+    else:
+        source = insert_slice(c, value, c.tensor(broadcast(c, padding, wide, [])), [0] * rank, None, shape)
     zero = emitter.integer(0, index)
 
     def read(arguments: list[Value]) -> list[Value]:

@@ -65,3 +65,52 @@ func.func @main(%x: tensor<?xcomplex<f64>>, %y: tensor<?x?xcomplex<f32>>) ->
         split, joined = program.main(x, y)
         np.testing.assert_array_equal(split, x.view(np.complex64).reshape(n, 2))
         np.testing.assert_array_equal(joined, y.view(np.complex128)[:, 0])
+
+
+NUMBER = np.complex64(1 + 2j)
+
+COMPLEX = {
+    "pad": (lambda x: jnp.pad(x, ((1, 2), (0, 1))), "b, n"),
+    "pad with": (lambda x: lax.pad(x, NUMBER, ((1, 2, 3), (0, 1, 0))), "b, n"),
+    "pad one side": (lambda x: lax.pad(x, NUMBER, ((0, 0, 0), (1, 2, 0))), "b, 3"),
+    "pad with data": (lambda x: lax.pad(x, x.sum(), ((-1, 2, 1), (1, 0, 0))), "b, n"),
+    "pad by size": (lambda x: jnp.pad(x, ((x.shape[0], 0), (0, x.shape[1])), constant_values=2j), "b, n"),
+    "full": (lambda x: jnp.full(x.shape, NUMBER), "b, n"),
+    "converted": (lambda x: jnp.full(x.shape, lax.convert_element_type(2, np.complex64)), "b, n"),
+    "set": (lambda x: x.at[0].set(NUMBER), "b, n"),
+    "multiply": (lambda x: x.at[jnp.array(x.shape[0] // 2)].multiply(NUMBER), "b, n"),
+    "fill": (lambda x: x.at[jnp.array([0, 50])].get(mode="fill", fill_value=NUMBER), "b"),
+    "where": (lambda x: jnp.where(x.real > 2, NUMBER, x), "b, n"),
+    "loop": (lambda x: lax.fori_loop(0, 3, lambda i, c: c * NUMBER + x, jnp.full(x.shape, NUMBER)), "b"),
+    "loop of numbers": (lambda x: lax.fori_loop(0, 3, lambda i, c: c * NUMBER + x.sum(), NUMBER), "b"),
+    "scan": (lambda x: lax.scan(lambda c, y: (c * 2j + y, c), jnp.full(x.shape[1], NUMBER), x)[1], "b, n"),
+    "branch": (lambda x: lax.cond(x[0].real > 2, lambda: jnp.full(x.shape, NUMBER), lambda: x * 2j), "b"),
+    "concatenate": (lambda x: jnp.concatenate([x, jnp.full(x.shape[0] + 1, NUMBER), jnp.full(2, NUMBER)]), "b"),
+    "update slice": (lambda x: lax.dynamic_update_slice(jnp.full((x.shape[0] * 2,), NUMBER), x, (1,)), "b"),
+    "iota": (lambda x: jnp.arange(x.shape[0]).astype(np.complex64) * NUMBER + x, "b"),
+    "product": (lambda x: (x / 9).prod(0), "b, n"),
+    "running product": (lambda x: jnp.cumprod(x / 9, 0), "b, n"),
+    "windows": (lambda x: lax.reduce_window(x, np.complex64(0), lax.add, (2, 1), (1, 1), ((1, 0), (0, 0))), "b, n"),
+}
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_complex_constants_beside_arrays_of_any_size(compile_symbolic, name):
+    function, shape = COMPLEX[name]
+    program = compile_symbolic(function, [shape], np.complex64)
+    for sizes in SIZES:
+        assert_as_jit(function, program, [at(shape, np.complex64, sizes)], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_sums_that_begin_with_a_complex_number(dtype):
+    part = "f32" if dtype is np.complex64 else "f64"
+    program = pyiree.compile(f"""func.func @main(%x: tensor<?x?xcomplex<{part}>>) -> tensor<?xcomplex<{part}>> {{
+      %c = stablehlo.constant dense<(1.0, -2.0)> : tensor<complex<{part}>>
+      %0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [0] :
+        (tensor<?x?xcomplex<{part}>>, tensor<complex<{part}>>) -> tensor<?xcomplex<{part}>>
+      return %0 : tensor<?xcomplex<{part}>>
+    }}""")
+    for sizes in SIZES:
+        x = at("b, n", dtype, sizes)
+        np.testing.assert_array_equal(program.main(x), x.sum(0) + (1 - 2j))

@@ -79,6 +79,13 @@ def test_floats_round_as_the_machine_does(kind, name, function):
                 assert found.bits == int(expected.view(f"u{dtype.itemsize}")), (x, y)
 
 
+def test_a_complex_number_of_two_constants():
+    parts = " %x = arith.constant 1.5 : f32\n %y = arith.constant -0.0 : f32\n"
+    text = str(_simplified(parts + " %r = complex.create %x, %y : complex<f32>", "complex<f32>"))
+    assert "complex.constant [1.500000e+00 : f32, -0.000000e+00 : f32] : complex<f32>" in text
+    assert "complex.create" not in text
+
+
 def test_maximum_prefers_positive_zero():
     assert _float_case("maximumf", -0.0, 0.0).bits == 0
     assert _float_case("minimumf", 0.0, -0.0).bits == 1 << 31
