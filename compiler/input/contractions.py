@@ -155,23 +155,25 @@ def generic_contraction(
     pairs = [*zip(lhs_loops, lhs.shaped.shape), *zip(rhs_loops, rhs.shaped.shape)]
     summed_ranges = {loop: size for loop, size in pairs if loop >= outer}
     inputs = c.with_ranges([*lhs_inputs, *rhs_inputs], loops, summed_ranges)
-    names = {
-        FLOAT: ("arith.mulf", "arith.addf"),
-        BOOLEAN: ("arith.andi", "arith.ori"),
-    }
-    multiply, add = names.get(summed.kind, ("arith.muli", "arith.addi"))
 
     def combine(arguments: list[Value]) -> list[Value]:
         split = len(lhs_inputs)
         x, y = read_lhs(arguments[:split])[0], read_rhs(arguments[split:-1])[0]
-        if summed.kind == COMPLEX:
-            x = convert_complex(c, x, lhs.shaped.element, summed)
-            y = convert_complex(c, y, rhs.shaped.element, summed)
-            return [(Parts.of(c, arguments[-1]) + Parts.of(c, x) * Parts.of(c, y)).value()]
-        x = convert(emitter, x, lhs.shaped.element, summed)
-        y = convert(emitter, y, rhs.shaped.element, summed)
-        return [emitter.binary(add, arguments[-1], emitter.binary(multiply, x, y))]
+        return [with_product(c, arguments[-1], summed, (x, lhs.shaped.element), (y, rhs.shaped.element))]
 
     iterators = [PARALLEL] * outer + [REDUCTION] * (loops - outer)
     outputs = [(start, projection(loops, tuple(range(outer))))]
     return emitter.generic(inputs, outputs, iterators, combine).results[0]
+
+
+def with_product(c: Converter, total: Value, summed: Element, *factors: tuple[Value, Element]) -> Value:
+    """A sum of `summed` elements, and the product of two factors, each of its own element type."""
+    if summed.kind == COMPLEX:
+        x, y = (Parts.of(c, convert_complex(c, value, kind, summed)) for value, kind in factors)
+        return (Parts.of(c, total) + x * y).value()
+    x, y = (convert(c.emitter, value, kind, summed) for value, kind in factors)
+    multiply, add = _ARITHMETIC.get(summed.kind, ("arith.muli", "arith.addi"))
+    return c.emitter.binary(add, total, c.emitter.binary(multiply, x, y))
+
+
+_ARITHMETIC = {FLOAT: ("arith.mulf", "arith.addf"), BOOLEAN: ("arith.andi", "arith.ori")}

@@ -2,6 +2,7 @@
 
 Enters: a `stablehlo.convolution` or `stablehlo.dynamic_conv` with a dynamic dim. Leaves: one reduction over the window
 and the input features, which reads the padded input element by element; sums of half types are made in f32.
+Groups, of features or of the batch, are where an output feature reads.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pyiree.compiler.input.contractions import accumulator, with_product
 from pyiree.compiler.input.converter import Converter
-from pyiree.compiler.input.elements import COMPLEX, FLOAT, Element, element
+from pyiree.compiler.input.elements import Element
 from pyiree.compiler.input.emitter import PARALLEL, REDUCTION, projection
 from pyiree.compiler.input.import_mlir import Shaped
 from pyiree.compiler.input.jaxlib_mlir import dialect_attribute
@@ -67,9 +69,7 @@ def convolved(c: Converter, op: Any, operands: Sequence[Lazy]) -> Shape:
 def convolve(c: Converter, op: Any, operands: Sequence[Lazy], result: Shaped) -> Lazy:
     """The convolution, as a value of the shape that `result` has."""
     numbers, kind = _Numbers(c, op, operands), result.element
-    if numbers.batch_groups != 1 or kind.kind == COMPLEX:
-        raise c.emitter.unsupported(op, "of a dynamic shape, with groups of the batch or complex numbers")
-    wide = element("f32") if kind.kind == FLOAT and kind.type.width < 32 else kind  # type: ignore[attr-defined]
+    wide = accumulator(*(operand.shaped.element for operand in operands[:2]), kind)
     image = _padded(c, numbers, operands[0])
     made = Shaped.of(result.shape, wide)
     value = _products(c, numbers, image, operands[1], made)
@@ -98,17 +98,17 @@ def _padded(c: Converter, numbers: _Numbers, image: Lazy) -> Lazy:
 def _products(c: Converter, numbers: _Numbers, image: Lazy, kernel: Lazy, made: Shaped) -> Value:
     """The sums of products, over the window and the features that one result sees."""
     emitter, dims, rank, count = c.emitter, numbers.dims, len(made.shape), len(numbers.spatial)
-    features = kernel.shaped.shape[dims.kernel_input_feature_dimension]
-    per_group = divided(emitter, kernel.shaped.shape[dims.kernel_output_feature_dimension], numbers.groups)
+    features, batch = kernel.shaped.shape[dims.kernel_input_feature_dimension], made.shape[dims.output_batch_dimension]
+    groups = max(numbers.groups, numbers.batch_groups)
+    per_group = divided(emitter, kernel.shaped.shape[dims.kernel_output_feature_dimension], groups)
     extent = Shaped.of((*numbers.window, features), made.element)
     source, weights = c.tensor(image), c.tensor(kernel)
 
     def scaled(value: Value, factor: int | Size) -> Value:
         return value if factor == 1 else emitter.binary("arith.muli", value, index_of(emitter, factor))
 
-    def read(tensor: Value, place: Sequence[Value], kind: Element) -> Value:
-        found = emitter.emit("tensor.extract", (tensor, *place), (kind.type,)).results[0]
-        return convert(emitter, found, kind, made.element)
+    def read(tensor: Value, place: Sequence[Value], kind: Element) -> tuple[Value, Element]:
+        return emitter.emit("tensor.extract", (tensor, *place), (kind.type,)).results[0], kind
 
     def combine(arguments: list[Value]) -> list[Value]:
         at: list[Any] = [None] * rank
@@ -121,17 +121,19 @@ def _products(c: Converter, numbers: _Numbers, image: Lazy, kernel: Lazy, made: 
                 within = emitter.binary("arith.subi", index_of(emitter, numbers.window[k] - 1), within)
             here[dims.kernel_spatial_dimensions[k]] = within
         output, feature = emitter.linalg_index(dims.output_feature_dimension), emitter.linalg_index(rank + count)
+        in_batch = emitter.linalg_index(dims.output_batch_dimension)
         here[dims.kernel_output_feature_dimension] = output
         here[dims.kernel_input_feature_dimension] = feature
-        if numbers.groups != 1:
+        if groups != 1:
             group = emitter.binary("arith.divsi", output, index_of(emitter, per_group))
-            feature = emitter.binary("arith.addi", scaled(group, features), feature)
+            if numbers.groups != 1:
+                feature = emitter.binary("arith.addi", scaled(group, features), feature)
+            else:
+                in_batch = emitter.binary("arith.addi", scaled(group, batch), in_batch)
         at[dims.input_feature_dimension] = feature
-        at[dims.input_batch_dimension] = emitter.linalg_index(dims.output_batch_dimension)
-        factors = [read(source, at, image.shaped.element), read(weights, here, kernel.shaped.element)]
-        letter = "f" if made.element.kind == FLOAT else "i"
-        product = emitter.binary(f"arith.mul{letter}", *factors)
-        return [emitter.binary(f"arith.add{letter}", arguments[1], product)]
+        at[dims.input_batch_dimension] = in_batch
+        factors = read(source, at, image.shaped.element), read(weights, here, kernel.shaped.element)
+        return [with_product(c, arguments[1], made.element, *factors)]
 
     loops = rank + count + 1
     start = c.fill(emitter.zero(made.element.type), made.type, made.sizes)

@@ -114,3 +114,67 @@ def test_sums_that_begin_with_a_complex_number(dtype):
     for sizes in SIZES:
         x = at("b, n", dtype, sizes)
         np.testing.assert_array_equal(program.main(x), x.sum(0) + (1 - 2j))
+
+
+def convolution(**options):
+    defaults = {"window_strides": (1, 1), "padding": "SAME", "dimension_numbers": ("NHWC", "HWIO", "NHWC")}
+    return lambda x, k: lax.conv_general_dilated(x, k, **{**defaults, **options})
+
+
+def gradient_of(argument, **options):
+    return jax.grad(lambda x, k: (convolution(**options)(x, k) ** 2).sum(), argument)
+
+
+FAR = {"window_strides": (2, 1), "padding": ((1, 2), (0, 1)), "lhs_dilation": (2, 1), "rhs_dilation": (1, 2)}
+
+CONVOLUTIONS = {
+    "groups of the batch": (convolution(batch_group_count=2), ["b*2, 5, 6, 3", "2, 2, 3, 4"]),
+    "groups, other sizes": (convolution(batch_group_count=2), ["4, b, n, 3", "2, 2, 3, 4"]),
+    "groups, any features": (convolution(batch_group_count=3), ["6, 5, 4, b", "2, 2, b, n*3"]),
+    "groups with holes": (convolution(batch_group_count=2, **FAR), ["b*2, 5, n+4, 3", "2, 2, 3, 4"]),
+    "no places": (
+        lambda x, k: lax.conv_general_dilated(x, k, (), (), batch_group_count=3),
+        ["b*3, 2", "6, 2"],
+    ),
+    "gradient": (gradient_of(1, feature_group_count=2), ["b, 5, 6, 4", "2, 2, 2, 4"]),
+    "gradient by strides": (gradient_of(1, feature_group_count=2, window_strides=(2, 1)), ["b, 7, 6, 4", "3, 2, 2, 4"]),
+    "gradient with holes": (gradient_of(1, feature_group_count=4, rhs_dilation=(1, 2)), ["b, 7, 6, 4", "3, 2, 1, 4"]),
+    "gradient along": (gradient_of(1, feature_group_count=2), ["2, b+1, 6, 4", "2, 2, 2, 4"]),
+    "gradient of groups": (gradient_of(0, batch_group_count=2), ["b*2, 5, 6, 4", "2, 2, 4, 4"]),
+    "kernels of a batch": (jax.vmap(lambda x, k: convolution()(x[None], k)[0]), ["3, b, 6, 4", "3, 2, 2, 4, 5"]),
+}
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_convolutions_in_groups(compile_symbolic, name):
+    function, shapes = CONVOLUTIONS[name]
+    program = compile_symbolic(function, shapes)
+    for sizes in SIZES:
+        assert_as_jit(function, program, [at(shape, np.float32, sizes) for shape in shapes], rtol=1e-5)
+
+
+@pytest.mark.parametrize("options", [{}, {"feature_group_count": 2}, {"batch_group_count": 2}], ids=str)
+@pytest.mark.parametrize("dtype", [np.complex64, ml_dtypes.bfloat16, np.int8])
+def test_convolutions_of_other_elements(compile_symbolic, dtype, options):
+    shapes = ["b*2, n+1, 6, 4", f"2, 2, {4 // options.get('feature_group_count', 1)}, 4"]
+    program = compile_symbolic(convolution(**options), shapes, dtype)
+    for sizes in SIZES:
+        arguments = [at(shape, dtype, sizes) for shape in shapes]
+        # Their sums are whole numbers, exact in f32 and rounded once.
+        assert_as_jit(convolution(**options), program, arguments, rtol=1e-6)
+
+
+def test_groups_of_a_batch_with_padding_known_when_run():
+    program = pyiree.compile("""
+func.func @main(%x: tensor<?x5x3xcomplex<f32>>, %k: tensor<2x3x4xcomplex<f32>>, %p: tensor<1x2xi32>) ->
+    tensor<?x?x4xcomplex<f32>> {
+  %r = "stablehlo.dynamic_conv"(%x, %k, %p) {batch_group_count = 2 : i64, feature_group_count = 1 : i64,
+    window_strides = array<i64: 2>, dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>}
+    : (tensor<?x5x3xcomplex<f32>>, tensor<2x3x4xcomplex<f32>>, tensor<1x2xi32>) -> tensor<?x?x4xcomplex<f32>>
+  return %r : tensor<?x?x4xcomplex<f32>>
+}""")
+    numbers = {"batch_group_count": 2, "dimension_numbers": ("NHC", "HIO", "NHC")}
+    for batch, padding in [(2, (0, 0)), (6, (1, 2)), (4, (-2, 3))]:
+        x, k = (at(shape, np.complex64, {"b": batch}) for shape in ("b, 5, 3", "2, 3, 4"))
+        expected = lax.conv_general_dilated(x, k, (2,), [padding], **numbers)
+        np.testing.assert_allclose(program.main(x, k, np.array([padding], np.int32)), expected, rtol=1e-5)
