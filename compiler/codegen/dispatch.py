@@ -14,6 +14,7 @@ from contextlib import contextmanager
 
 from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
+from ..dialects.tensor_slices import dropped_dims
 from ..ir.core import BlockArgument, Operation, Value
 from ..ir.diagnostics import CompileError
 from ..ir.types import DYNAMIC_INT64, TensorType
@@ -254,9 +255,9 @@ class KernelContext:
         op = value.defining_op
         name = op.name
         if name == LOAD:
-            return self._kept_sizes(op, mixed_sizes(op, "sizes", self))
+            return self._kept_sizes(op)
         if name == "tensor.extract_slice":
-            return self._kept_sizes(op, mixed_sizes(op, "sizes", self))
+            return self._kept_sizes(op)
         if name == "tensor.empty":
             dynamic = iter(op.operands)
             return tuple([self.dim(next(dynamic)) if s is None else s for s in value.type.shape])
@@ -278,8 +279,9 @@ class KernelContext:
             return self.shape(next(v for v in op.operands if isinstance(v.type, TensorType)))
         raise unsupported(op, f"the dynamic dims of its result {value.type} are not known here")
 
-    def _kept_sizes(self, op: Operation, sizes: list[Dim]) -> tuple[Dim, ...]:
-        return tuple([sizes[d] for d in kept_dims(sizes, op.result.type.shape)])
+    def _kept_sizes(self, op: Operation) -> tuple[Dim, ...]:
+        sizes = mixed_sizes(op, "sizes", self)
+        return tuple([sizes[d] for d in kept_dims(op, op.result.type.shape)])
 
     def _collapsed(self, op: Operation) -> tuple[Dim, ...]:
         source = self.shape(op.operands[0])
@@ -307,16 +309,11 @@ class KernelContext:
         return indexing.row_major_strides(shape, self.builder)
 
 
-def kept_dims(sizes: list[Dim], shape: tuple[int | None, ...]) -> list[int]:
-    """Which dims of a slice its result keeps: a rank-reduced one leaves out dims of size 1.
-
-    Which one of several dims of size 1 is kept does not matter: their index is 0.
-    """
-    kept: list[int] = []
-    for d, size in enumerate(sizes):
-        if len(kept) < len(shape) and (size if size.__class__ is int else None) == shape[len(kept)]:
-            kept.append(d)
-    return kept
+def kept_dims(op: Operation, shape: tuple[int | None, ...]) -> list[int]:
+    """Which dims of a slice the tensor that is in it (of a shape) has; as the op says them, for sizes that it leaves
+    open may be known here."""
+    dropped = dropped_dims(op.static_sizes, shape)
+    return [d for d in range(len(op.static_sizes)) if d not in dropped]
 
 
 def reassociation(op: Operation) -> list[list[int]]:

@@ -131,9 +131,7 @@ class Evaluator:
 
     def _load(self, op: Operation, indices: Indices, mask: LoopValue | None) -> LoopValue:
         context, builder = self.context, self.builder
-        offsets, sizes = mixed_sizes(op, "offsets", context), mixed_sizes(op, "sizes", context)
-        steps = mixed_sizes(op, "strides", context)
-        full = self._sliced(indices, offsets, sizes, steps, op.result.type.shape)
+        full = self._sliced(op, indices, op.result.type.shape)
         source = op.operands[0]
         strides = context.row_major(context.shape(source))
         linear = indexing.linear(full, strides, builder)
@@ -142,13 +140,14 @@ class Evaluator:
             return load_at(self.scope, buffer, linear, mask)
         return Complex(*load_pair_at(self.scope, buffer, indexing.scale(linear, 2, builder), mask))
 
-    def _sliced(self, indices: Indices, offsets, sizes, steps, shape) -> list[Index]:
-        """The source index of a slice's element."""
+    def _sliced(self, op: Operation, indices: Indices, shape: tuple[int | None, ...]) -> Indices:
+        """The index in the whole of an element of a slice, which has a shape."""
         builder = self.builder
-        full = [indexing.of(offset) for offset in offsets]
-        for index, d in zip(indices, kept_dims(sizes, shape), strict=True):
+        full = [indexing.of(offset) for offset in mixed_sizes(op, "offsets", self.context)]
+        steps = mixed_sizes(op, "strides", self.context)
+        for index, d in zip(indices, kept_dims(op, shape), strict=True):
             full[d] = indexing.add(indexing.scale(index, steps[d], builder), full[d], builder)
-        return full
+        return tuple(full)
 
     def _constant(self, op: Operation, indices: Indices, mask: LoopValue | None) -> LoopValue:
         return constant(self.builder, constant_number(op), op.result.type)
@@ -161,13 +160,10 @@ class Evaluator:
 
     def place_in_whole(self, op: Operation, indices: Indices) -> Indices:
         """Where an element of the slice that a `tensor.insert_slice` puts in lies in the result."""
-        offsets, sizes, steps = (mixed_sizes(op, field, self.context) for field in ("offsets", "sizes", "strides"))
-        return tuple(self._sliced(indices, offsets, sizes, steps, op.operands[0].type.shape))
+        return self._sliced(op, indices, op.operands[0].type.shape)
 
     def _extract_slice(self, op: Operation, indices: Indices, mask: LoopValue | None) -> LoopValue:
-        offsets, sizes, steps = (mixed_sizes(op, field, self.context) for field in ("offsets", "sizes", "strides"))
-        full = self._sliced(indices, offsets, sizes, steps, op.result.type.shape)
-        return self.value_at(op.operands[0], tuple(full), mask)
+        return self.value_at(op.operands[0], self._sliced(op, indices, op.result.type.shape), mask)
 
     def _expand_shape(self, op: Operation, indices: Indices, mask: LoopValue | None) -> LoopValue:
         builder = self.builder
@@ -315,7 +311,7 @@ class Evaluator:
             moved.append(index)
         if _is_never(condition):
             return self.value_at(into, indices, mask)
-        kept = kept_dims(sizes, source.type.shape)
+        kept = kept_dims(op, source.type.shape)
         inside = self.value_at(source, tuple([moved[d] for d in kept]), self._both(mask, condition))
         return inside if condition is None else self._choose(condition, inside, self.value_at(into, indices, mask))
 

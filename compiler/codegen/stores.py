@@ -50,7 +50,7 @@ class ResultStore:
         else:
             strides = context.row_major(full)
             self._base = indexing.linear([indexing.of(o) for o in offsets], strides, builder)
-            self._strides = [builder.mul(strides[d], steps[d]) for d in kept_dims(sizes, self.value.type.shape)]
+            self._strides = [builder.mul(strides[d], steps[d]) for d in kept_dims(op, self.value.type.shape)]
 
     def _is_only_reshaped(self) -> bool:
         op = self.value.defining_op

@@ -275,13 +275,10 @@ def dropped_dims(sizes: Sequence[int | Value], shape: Sequence[int | None]) -> l
     dropped: list[int] = []
     position = 0
     for i, size in enumerate(sizes):
-        wanted = shape[position] if position < len(shape) else -1
-        known = size if isinstance(size, int) else None
-        if len(dropped) < missing and size == 1 and (wanted != 1 or len(sizes) - i > len(shape) - position):
-            if wanted != known or len(sizes) - i > len(shape) - position:
-                dropped.append(i)
-                continue
-        position += 1
+        if len(dropped) < missing and size == 1 and (position == len(shape) or shape[position] != 1):
+            dropped.append(i)
+        else:
+            position += 1
     return dropped
 
 

@@ -63,3 +63,13 @@ def test_refusals_name_op_and_reason(name):
         verify(parse(f"func.func @f() {{\n{body}\n return\n}}"))
     assert message in str(caught.value)
     assert name in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kept"), [("1, 5, 1", "1x5"), ("1, 5, 1", "5x1"), ("1, 1, 5", "5"), ("1, %n, 1", "?x1")]
+)
+def test_slices_leave_out_any_dims_of_one_element(sizes, kept):
+    verify(parse(f"""func.func @f(%a: tensor<4x5x6xf32>, %n: index) {{
+      %r = tensor.extract_slice %a[0, 0, 0] [{sizes}] [1, 1, 1] : tensor<4x5x6xf32> to tensor<{kept}xf32>
+      return
+    }}"""))

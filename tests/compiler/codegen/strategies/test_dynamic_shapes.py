@@ -132,3 +132,22 @@ def test_dynamic_slice(texts, build_kernel, start):
     result = np.zeros(50, np.float32)
     kernel.run([x, result], words(start))
     np.testing.assert_array_equal(result, x[start : start + 50])
+
+
+def test_sizes_that_turn_out_to_be_one(build_kernel):
+    """Types leave them open; no dim of one element is missing for that."""
+    source, out = "tensor<?x?x1xf32>", "tensor<?x?x2xf32>"
+    arguments, loads, stores = loads_and_stores([(source, ["%one", "%d0", "1"])], [(out, ["%one", "%d0", "2"])])
+    text = f"""func.func @kernel({", ".join(arguments)}, %s: index) {{
+      %one = arith.constant 1 : index
+      %d0 = iree_tensor_ext.dispatch.workload.ordinal %s, 0 : index
+      {loads[0]}
+      %out0 = tensor.concat dim(2) %in0, %in0 : ({source}, {source}) -> {out}
+      {stores[0]}
+      return
+    }}"""
+    kernel = build_kernel(text)
+    x = np.random.default_rng(5).standard_normal((1, 21, 1)).astype(np.float32)
+    result = np.zeros((1, 21, 2), np.float32)
+    kernel.run([x, result], words(21), kernel.kernel.plan.count((21,)))
+    np.testing.assert_array_equal(result, np.concatenate([x, x], 2))
