@@ -3,7 +3,7 @@
 Enters: a state of 64-bit words: the key, then the counter (with Philox two words of it, or one, beside which the key
 serves as the other). Leaves: the state with its counter moved on, and random bits. A block of bits is a function of the
 key and of a counter; it has two words (ThreeFry) or four (Philox), and elements take them in a fixed order, so
-that the bits are the same on every machine.
+that the bits are the same on every machine. Shapes may hold sizes that are known when the program runs.
 """
 
 from __future__ import annotations
@@ -12,18 +12,22 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from pyiree.compiler.input.converter import Converter, converts
+from pyiree.compiler.input.calls import CUSTOM_CALLS
+from pyiree.compiler.input.converter import SHAPE_RULES, Converter, converts
 from pyiree.compiler.input.elements import FLOAT, Element, element
 from pyiree.compiler.input.emitter import Emitter
 from pyiree.compiler.input.import_mlir import Shaped
 from pyiree.compiler.input.jaxlib_mlir import dialect_attribute
 from pyiree.compiler.input.scalars import MANTISSA_BITS, convert
-from pyiree.compiler.input.shapes import broadcast, concatenate, extract_slice, reshape
+from pyiree.compiler.input.shapes import broadcast, collapse, concatenate, extract_slice, reshape, reshaped
+from pyiree.compiler.input.sizes import Size, divided, index_of, is_static, product, size_of
 from pyiree.compiler.input.values import Iota, Lazy, Tensor, Uniform
 from pyiree.compiler.ir.attributes import IntegerAttr
 from pyiree.compiler.ir.core import Value
-from pyiree.compiler.ir.types import TensorType, i32, i64
+from pyiree.compiler.ir.types import i32, i64, index
 from pyiree.runtime.vmfb.lazy_dataclass import dataclass
+
+Shape = Sequence[int | Size]
 
 _WORD, _LONG = element("ui32"), element("ui64")
 
@@ -102,19 +106,15 @@ class _State:
         return [self.words[1], self.words[2] if len(self.words) > 2 else self.words[0]]
 
 
-def _shaped(shape: Sequence[int], kind: Element) -> Shaped:
-    return Shaped(tuple(shape), kind, TensorType(shape, kind.type))
-
-
 def _element_of(c: Converter, tensor: Lazy, number: int) -> Lazy:
     value = extract_slice(c, c.tensor(tensor), [number], [1], [1])
-    return Tensor(_shaped((), tensor.shaped.element), reshape(c, value, ()))
+    return Tensor(Shaped.of((), tensor.shaped.element), reshape(c, value, ()))
 
 
-def _blocks(c: Converter, state: _State, count: int) -> list[Lazy]:
+def _blocks(c: Converter, state: _State, count: int | Size) -> list[Lazy]:
     """The words of `count` blocks in a row, as tensors of one dimension."""
     words = 4 if state.is_philox else 2
-    results = [_shaped((count,), _WORD)] * words
+    results = [Shaped.of((count,), _WORD)] * words
 
     def compute(scalars: list[Value]) -> list[Value]:
         s = c.emitter
@@ -125,7 +125,7 @@ def _blocks(c: Converter, state: _State, count: int) -> list[Lazy]:
             return threefry(s, keys, (_low(s, moved), _high(s, moved)))
         return philox(s, keys, (_low(s, moved), _high(s, moved), _low(s, above), _high(s, above)))
 
-    operands = [state.key, *state.counter, Iota(_shaped((count,), _LONG), 0)]
+    operands = [state.key, *state.counter, Iota(Shaped.of((count,), _LONG), 0)]
     return list(c.map_many(results, operands, compute))
 
 
@@ -136,14 +136,14 @@ def _moved(s: Emitter, low: Value, high: Value, by: Value) -> tuple[Value, Value
     return moved, s.binary("arith.addi", high, carry)
 
 
-def _next_state(c: Converter, given: Lazy, state: _State, blocks: int) -> Lazy:
+def _next_state(c: Converter, given: Lazy, state: _State, blocks: int | Size) -> Lazy:
     """The state whose counter stands after so many blocks. Where the key is the counter's upper word it stays."""
     length = given.shaped.shape[0]
 
     def compute(scalars: list[Value]) -> list[Value]:
         s = c.emitter
         old, number, low = scalars
-        by = s.integer(blocks, i64)
+        by = s.cast("arith.index_cast", index_of(s, blocks), i64)
         moved, _ = _moved(s, low, low, by)
         carry = s.cast("arith.extui", s.cmpi("ult", moved, low), i64)
         is_low = s.cmpi("eq", number, s.integer(1, i64))
@@ -151,80 +151,112 @@ def _next_state(c: Converter, given: Lazy, state: _State, blocks: int) -> Lazy:
         step = s.select(is_low, by, s.select(above, carry, s.integer(0, i64)))
         return [s.binary("arith.addi", old, step)]
 
-    numbers = Iota(_shaped((length,), _LONG), 0)
+    numbers = Iota(Shaped.of((length,), _LONG), 0)
     return c.map(given.shaped, [given, numbers, state.counter[0]], compute)
 
 
-def _interleaved(c: Converter, parts: Sequence[Lazy], split: int, shape: Sequence[int]) -> Lazy:
-    """Parts side by side behind dimension `split` of theirs, which is then as long as that of `shape`."""
+def _interleaved(c: Converter, parts: Sequence[Lazy], length: int | Size) -> Lazy:
+    """The elements of parts in turns along the middle one of their three dimensions, which is then of a length."""
     kind = parts[0].shaped.element
-    inner = list(parts[0].shaped.shape)
-    wide = [*inner[: split + 1], len(parts), *inner[split + 1 :]]
-    columns = [reshape(c, c.tensor(part), [*inner[: split + 1], 1, *inner[split + 1 :]]) for part in parts]
-    joined = concatenate(c, columns, split + 1, TensorType(wide, kind.type))
-    merged = [*inner[:split], inner[split] * len(parts), *inner[split + 1 :]]
-    value = reshape(c, joined, merged)
-    if merged[split] != shape[split]:
-        value = extract_slice(c, value, [0] * len(shape), shape, [1] * len(shape))
-    return Tensor(_shaped(shape, kind), value)
+    before, each, behind = parts[0].shaped.shape
+    column = Shaped.of((before, each, 1, behind), kind)
+    columns = [c.tensor(reshaped(c, part, column)) for part in parts]
+    joined = concatenate(c, columns, 2, Shaped.of((before, each, len(parts), behind), kind).type)
+    value = collapse(c, joined, (before, each * len(parts), behind), [[0], [1, 2], [3]])
+    whole = Shaped.of((before, length, behind), kind)
+    if each * len(parts) != length:
+        value = extract_slice(c, value, [0, 0, 0], whole.shape, [1, 1, 1])
+    return Tensor(whole, value)
 
 
 def _longs(c: Converter, low: Lazy, high: Lazy) -> Lazy:
-    return c.map(_shaped(low.shaped.shape, _LONG), [low, high], lambda words: [_long(c.emitter, *words)])
+    return c.map(Shaped.of(low.shaped.shape, _LONG), [low, high], lambda words: [_long(c.emitter, *words)])
 
 
-def _threefry_bits(c: Converter, state: _State, shape: tuple[int, ...], width: int) -> tuple[Lazy, int]:
+def _threefry_bits(c: Converter, state: _State, shape: Shape, width: int) -> tuple[Lazy, int | Size]:
     """Random words of a shape, and how many blocks they took."""
     if width == 64:
-        blocks = math.prod(shape)
+        blocks = product(shape)
         low, high = _blocks(c, state, blocks)
-        whole = _longs(c, low, high)
-        return Tensor(_shaped(shape, _LONG), reshape(c, c.tensor(whole), shape)), blocks
-    # Each block serves two neighbours along the first even dimension, or else along the longest.
-    outer = shape or (1,)
-    split = next((d for d, n in enumerate(outer) if n % 2 == 0), max(range(len(outer)), key=lambda d: outer[d]))
-    half = [*outer[:split], -(-outer[split] // 2), *outer[split + 1 :]]
-    blocks = math.prod(half)
-    words = [Tensor(_shaped(half, _WORD), reshape(c, c.tensor(word), half)) for word in _blocks(c, state, blocks)]
-    bits = _interleaved(c, words, split, outer)
-    return Tensor(_shaped(shape, _WORD), reshape(c, c.tensor(bits), shape)), blocks
+        return reshaped(c, _longs(c, low, high), Shaped.of(shape, _LONG)), blocks
+    before, length, behind = _shared(c, shape)
+    half = Shaped.of((before, divided(c.emitter, length + 1, 2), behind), _WORD)
+    blocks = product(half.shape)
+    words = [reshaped(c, word, half) for word in _blocks(c, state, blocks)]
+    return reshaped(c, _interleaved(c, words, length), Shaped.of(shape, _WORD)), blocks
 
 
-def _philox_bits(c: Converter, state: _State, shape: tuple[int, ...], width: int) -> tuple[Lazy, int]:
+def _shared(c: Converter, shape: Shape) -> Shape:
+    """The dimension along which two neighbours share a block, the first even one, or else the longest: the elements
+    in front of it, its length, and the elements behind it."""
+    every = [(product(shape[:d]), n, product(shape[d + 1 :])) for d, n in enumerate(shape)] or [(1, 1, 1)]
+    if is_static(shape):
+        return next((found for found in every if found[1] % 2 == 0), max(every, key=lambda found: found[1]))
+    emitter = c.emitter
+
+    def chosen(condition: Value, *choices: Shape) -> Shape:
+        pairs = [[index_of(emitter, n) for n in pair] for pair in zip(*choices)]
+        return [size_of(emitter, emitter.select(condition, *pair)) for pair in pairs]
+
+    found: Shape = every[0]
+    for other in every[1:]:
+        found = chosen(emitter.cmpi("sgt", index_of(emitter, other[1]), index_of(emitter, found[1])), other, found)
+    for other in reversed(every):
+        rest = emitter.binary("arith.remui", index_of(emitter, other[1]), emitter.integer(2, index))
+        found = chosen(emitter.is_zero(rest), other, found)
+    return found
+
+
+def _philox_bits(c: Converter, state: _State, shape: Shape, width: int) -> tuple[Lazy, int | Size]:
     """As `_threefry_bits`; elements take the words one after the other."""
-    count = math.prod(shape)
-    blocks = -(-count * (2 if width == 64 else 1) // 4)
+    count = product(shape)
+    blocks = divided(c.emitter, count * (2 if width == 64 else 1) + 3, 4)
     words = _blocks(c, state, blocks)
     if width == 64:
         words = [_longs(c, words[0], words[1]), _longs(c, words[2], words[3])]
-    bits = _interleaved(c, words, 0, (count,))
-    return Tensor(_shaped(shape, bits.shaped.element), reshape(c, c.tensor(bits), shape)), blocks
+    kind = words[0].shaped.element
+    bits = _interleaved(c, [reshaped(c, word, Shaped.of((1, blocks, 1), kind)) for word in words], count)
+    return reshaped(c, bits, Shaped.of(shape, kind)), blocks
 
 
-def _random_bits(c: Converter, state: _State, shape: tuple[int, ...], kind: Element) -> tuple[Lazy, int]:
+def _random_bits(c: Converter, state: _State, shape: Shape, kind: Element) -> tuple[Lazy, int | Size]:
     if 0 in shape:
-        return Uniform(_shaped(shape, kind), IntegerAttr(0, kind.type)), 0
+        return Uniform(Shaped.of(shape, kind), IntegerAttr(0, kind.type)), 0
     width = kind.type.width  # type: ignore[attr-defined]
     bits, blocks = (_philox_bits if state.is_philox else _threefry_bits)(c, state, shape, width)
     source = bits.shaped.element
     if source.type is kind.type:
-        return Tensor(_shaped(shape, kind), c.tensor(bits)), blocks
-    return c.map(_shaped(shape, kind), [bits], lambda x: [convert(c.emitter, x[0], source, kind)]), blocks
+        return Tensor(Shaped.of(shape, kind), c.tensor(bits)), blocks
+    return c.map(Shaped.of(shape, kind), [bits], lambda x: [convert(c.emitter, x[0], source, kind)]), blocks
 
 
 @converts("stablehlo.rng_bit_generator")
 def _rng_bit_generator(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
-    (given,) = operands
+    return _generated(c, op, operands[0], c.shaped(op.results[1]))
+
+
+def _dynamic_rng_bit_generator(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
+    """What jax.export makes of `rng_bit_generator`: behind the state is the shape of the bits."""
+    return _generated(c, op, operands[0], Shaped.of(c.sizes_in(operands[1]), c.shaped(op.results[1]).element))
+
+
+CUSTOM_CALLS["stablehlo.dynamic_rng_bit_generator"] = _dynamic_rng_bit_generator
+
+
+def _generated(c: Converter, op: Any, given: Lazy, result: Shaped) -> list[Lazy]:
+    """The next state, and the bits."""
     algorithm = dialect_attribute(op, "rng_algorithm", "RngAlgorithmAttr").value
-    result = c.shaped(op.results[1])
     length = given.shaped.shape[0]
     if given.shaped.element is not _LONG or length not in ((2,) if algorithm == "THREE_FRY" else (2, 3)):
         raise c.emitter.unsupported(op, f"with a state of type {given.shaped.type}")
     if not result.element.is_integer or result.element.type.width not in (8, 16, 32, 64):  # type: ignore[attr-defined]
         raise c.emitter.unsupported(op, f"of {result.element.spelling}")
     state = _State([_element_of(c, given, number) for number in range(length)], algorithm != "THREE_FRY")
-    bits, blocks = _random_bits(c, state, result.shape, result.element)  # type: ignore[arg-type]
+    bits, blocks = _random_bits(c, state, result.shape, result.element)
     return [_next_state(c, given, state, blocks), bits]
+
+
+SHAPE_RULES["stablehlo.rng"] = lambda c, op, operands: c.sizes_in(operands[2])
 
 
 @converts("stablehlo.rng")
@@ -239,8 +271,8 @@ def _rng(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     if 0 in result.shape:
         return [Uniform(result, scalar=c.emitter.zero(kind.type))]
     c.generators += 1
-    words: list[Lazy] = [Uniform(_shaped((), _LONG), IntegerAttr(n, i64)) for n in (c.generators, 0)]
-    bits, _ = _random_bits(c, _State(words, True), result.shape, _LONG)  # type: ignore[arg-type]
+    words: list[Lazy] = [Uniform(Shaped.of((), _LONG), IntegerAttr(n, i64)) for n in (c.generators, 0)]
+    bits, _ = _random_bits(c, _State(words, True), result.shape, _LONG)
     parameters = [broadcast(c, operand, result, []) for operand in operands[:2]]
     number = _normal if is_normal else _float_between if kind.kind == FLOAT else _integer_between
     return [c.map(result, [bits, *parameters], lambda scalars: [number(c, kind, *scalars)])]

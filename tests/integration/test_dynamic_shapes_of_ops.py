@@ -178,3 +178,65 @@ func.func @main(%x: tensor<?x5x3xcomplex<f32>>, %k: tensor<2x3x4xcomplex<f32>>, 
         x, k = (at(shape, np.complex64, {"b": batch}) for shape in ("b, 5, 3", "2, 3, 4"))
         expected = lax.conv_general_dilated(x, k, (2,), [padding], **numbers)
         np.testing.assert_allclose(program.main(x, k, np.array([padding], np.int32)), expected, rtol=1e-5)
+
+
+KEY = np.array([2**40 + 5, 2**64 - 2], np.uint64)  # the counter carries
+
+
+@pytest.mark.each_pair
+@pytest.mark.parametrize("algorithm", list(lax.RandomAlgorithm), ids=lambda a: a.name)
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64"])
+@pytest.mark.parametrize("shape", ["b", "b, n", "b, 3", "2, b, n", "3, b, 5"])
+def test_random_bits_are_those_of_xla(compile_symbolic, algorithm, dtype, shape):
+    with jax.enable_x64(True):
+
+        def bits(x):
+            return lax.rng_bit_generator(KEY, x.shape, dtype, algorithm=algorithm)
+
+        program = compile_symbolic(bits, [shape])
+        for sizes in [*SIZES, {"b": 4, "n": 6}]:
+            x = at(shape, np.float32, sizes)
+            for given, expected in zip(program.main(x), jax.jit(bits)(x)):
+                assert given.dtype == expected.dtype
+                np.testing.assert_array_equal(given, expected)
+
+
+DRAWS = {
+    "normal": (lambda key, x: jax.random.normal(key, x.shape), ["b, n"]),
+    "integers": (lambda key, x: jax.random.randint(key, x.shape, 0, 10), ["b, n"]),
+    "categories": (lambda key, x: jax.random.categorical(key, x), ["b, n"]),
+    "split": (lambda key, x: jax.random.key_data(jax.random.split(key, x.shape[0])), ["b"]),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+@pytest.mark.parametrize("implementation", ["rbg", "unsafe_rbg"])
+def test_keys_of_rbg(compile_symbolic, implementation, name):
+    draw, shapes = DRAWS[name]
+
+    def function(x):
+        return draw(jax.random.key(7, impl=implementation), x)
+
+    program = compile_symbolic(function, shapes)
+    for sizes in SIZES:
+        assert_as_jit(function, program, [at(shape, np.float32, sizes) for shape in shapes], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [0, 1, 3000])
+def test_random_numbers_without_a_key(size):
+    program = pyiree.compile("""func.func @main(%s: tensor<1xi64>) -> (tensor<?xf32>, tensor<?xi32>, tensor<?xf32>) {
+      %a = stablehlo.constant dense<2.0> : tensor<f32>
+      %b = stablehlo.constant dense<5.0> : tensor<f32>
+      %m = stablehlo.constant dense<-1> : tensor<i32>
+      %n = stablehlo.constant dense<2> : tensor<i32>
+      %0 = stablehlo.rng %a, %b, %s, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<?xf32>
+      %1 = stablehlo.rng %m, %n, %s, distribution = UNIFORM : (tensor<i32>, tensor<i32>, tensor<1xi64>) -> tensor<?xi32>
+      %2 = stablehlo.rng %a, %b, %s, distribution = NORMAL : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<?xf32>
+      return %0, %1, %2 : tensor<?xf32>, tensor<?xi32>, tensor<?xf32>
+    }""")
+    floats, integers, normal = program.main(np.array([size]))
+    assert floats.shape == integers.shape == normal.shape == (size,)
+    assert np.all((floats >= 2) & (floats < 5)) and np.all((integers >= -1) & (integers < 2))
+    if size == 3000:
+        assert abs(floats.mean() - 3.5) < 0.1 and set(integers) == {-1, 0, 1}
+        assert abs(normal.mean() - 2) < 0.5 and abs(normal.std() - 5) < 0.5

@@ -48,10 +48,9 @@ def test_assertions_say_what_they_can():
     assert 'cf.assert' in text and '"Two are needed. See the manual"' in text
 
 
-def test_ops_that_need_static_shapes_are_named():
-    with pytest.raises(UnsupportedError, match=r"stablehlo\.rng of a dynamic shape"):
-        import_program("""func.func public @main(%x: tensor<f32>, %s: tensor<1xi64>) -> tensor<?xf32> {
-          %r = stablehlo.rng %x, %x, %s, distribution = UNIFORM :
-            (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<?xf32>
-          return %r : tensor<?xf32>
+def test_calls_that_need_static_shapes_are_named():
+    with pytest.raises(UnsupportedError, match="@cpu_csr_sparse_dense_ffi of a dynamic shape"):
+        import_program("""func.func public @main(%x: tensor<?xf32>) -> tensor<4xf32> {
+          %r = stablehlo.custom_call @cpu_csr_sparse_dense_ffi(%x) : (tensor<?xf32>) -> tensor<4xf32>
+          return %r : tensor<4xf32>
         }""")
