@@ -20,6 +20,7 @@ from pyiree.compiler.dialects.complex import ConstantOp as ComplexConstantOp
 from pyiree.compiler.dialects.linalg_named import FillOp
 from pyiree.compiler.dialects.tensor import (
     BitcastOp,
+    CastOp,
     CollapseShapeOp,
     EmptyOp,
     ExpandShapeOp,
@@ -51,7 +52,7 @@ from pyiree.compiler.ir.types import ComplexType, FloatType, TensorType, bit_wid
 
 def stays_on_host(op: Operation) -> bool:
     """Whether a tensor op needs no dispatch: it changes the type only, or moves bytes that lie in one piece."""
-    if isinstance(op, ExpandShapeOp | CollapseShapeOp | BitcastOp):
+    if isinstance(op, ExpandShapeOp | CollapseShapeOp | CastOp | BitcastOp):
         return True
     if isinstance(op, ExtractSliceOp):
         return _is_one_piece(op.mixed_offsets, op.mixed_sizes, op.mixed_strides, op.source.type)
@@ -99,7 +100,7 @@ def _replace(op: Operation, new: Operation, builder: Builder) -> None:
     op.erase()
 
 
-def _convert_reshape(op: ExpandShapeOp | CollapseShapeOp, builder: Builder) -> None:
+def _convert_reshape(op: ExpandShapeOp | CollapseShapeOp | CastOp, builder: Builder) -> None:
     source, result = op.operands[0], op.results[0]
     dims = dynamic_dims(builder, result)
     _replace(op, TensorReshapeOp(source, dynamic_dims(builder, source), dims, result=result.type), builder)
@@ -211,6 +212,7 @@ def _convert_constant(op: ConstantOp, builder: Builder) -> None:
 _CONVERSIONS = {
     ExpandShapeOp: _convert_reshape,
     CollapseShapeOp: _convert_reshape,
+    CastOp: _convert_reshape,
     BitcastOp: _convert_bitcast,
     ExtractSliceOp: _convert_slice,
     InsertSliceOp: _convert_update,

@@ -333,16 +333,16 @@ def _branches(c: Converter, op: Any, condition: Value, then: Any, otherwise: Any
     emitter = c.emitter
     location = emitter.location
     results = [c.reader.shaped(value.type) for value in op.results]
+    types = [shaped.type for shaped in results if shaped is not None]
     regions = []
     for branch in (then, otherwise):
         block = Block()
         with emitter.inside(block):
             values = [c.tensor(lazy) for lazy in branch() if not isinstance(lazy, Token)]
             emitter.location = location
-            emitter.emit("scf.yield", values, ())
+            emitter.emit("scf.yield", [c.of_type(value, type) for value, type in zip(values, types)], ())
         regions.append(Region(block))
     assert condition.type is i1
-    types = [shaped.type for shaped in results if shaped is not None]
     chosen = iter(emitter.emit("scf.if", (condition,), types, None, regions).results)
     return [TOKEN if shaped is None else _of_any_size(c, shaped, next(chosen)) for shaped in results]
 
