@@ -12,9 +12,7 @@ from pyiree.compiler.input.converter import SHAPE_RULES, Converter, converts
 from pyiree.compiler.input.elements import element
 from pyiree.compiler.input.import_mlir import Shaped
 from pyiree.compiler.input.sizes import Size, is_static, product
-from pyiree.compiler.input.values import Elements, Lazy, Uniform
-from pyiree.compiler.ir.attributes import Attribute, IntegerAttr
-from pyiree.compiler.ir.core import Value
+from pyiree.compiler.input.values import Lazy, Uniform
 
 
 def _type(shaped: Shaped) -> str:
@@ -38,7 +36,7 @@ class _Text:
         self.shape: str | None = None
         if not is_static(shaped.shape):
             self.shape = f"%a{len(operands)}"
-            self.operands.append(_numbers(c, shaped.shape))
+            self.operands.append(c.integers(shaped.shape))
         self.feature, self.epsilon = op.attributes["feature_index"].value, op.attributes["epsilon"].value
         self.element = shaped.element.spelling
         self.whole = _type(shaped)
@@ -117,15 +115,6 @@ def _number(c: Converter, size: Size) -> Uniform:
     """A size as an integer of rank 0."""
     kind = element("i64")
     return Uniform(Shaped.of((), kind), scalar=c.emitter.cast("arith.index_cast", size.value, kind.type))
-
-
-def _numbers(c: Converter, shape: Any) -> Elements:
-    """A shape as a vector."""
-    kind = element("i64")
-    sizes: list[Attribute | Value] = [
-        IntegerAttr(n, kind.type) if isinstance(n, int) else c.uniform_scalar(_number(c, n)) for n in shape
-    ]
-    return Elements(Shaped.of((len(sizes),), kind), sizes)
 
 
 @converts("stablehlo.batch_norm_inference")

@@ -229,6 +229,15 @@ class Converter:
             scalars = [emitter.emit("tensor.extract", (value, *place), (element,)).results[0] for place in places]
         return [s.value if isinstance(s, IntegerAttr) else size_of(emitter, s) for s in scalars]
 
+    def integers(self, shape: Sequence[int | Size]) -> Elements:
+        """A shape as a vector, from which `sizes_in` has it again."""
+        kind, cast = element("i64"), self.emitter.cast
+        numbers: list[Attribute | Value] = [
+            cast("arith.index_cast", n.value, kind.type) if isinstance(n, Size) else IntegerAttr(n, kind.type)
+            for n in shape
+        ]
+        return Elements(Shaped.of((len(numbers),), kind), numbers)
+
     def elements_of(self, lazy: Lazy) -> list[Attribute | Value] | None:
         """The integers of a small tensor in order, if the host knows them."""
         if isinstance(lazy, Elements):

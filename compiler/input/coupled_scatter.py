@@ -33,14 +33,14 @@ def _loop_text(c: Converter, op: Any, operands: Sequence[Lazy], updates: Sequenc
     olds, news = [_spelled(v.shaped) for v in operands], [_spelled(v.shaped) for v in updates]
     scalars = [f"tensor<{v.shaped.element.spelling}>" for v in operands]
     ones = [f"tensor<1x{v.shaped.element.spelling}>" for v in operands]
-    row, count = _spelled(rows.shaped), rows.shaped.shape[0]
+    row = _spelled(rows.shaped)
     place = f"tensor<{rows.shaped.element.spelling}>"
     carried = ", ".join(olds)
     lines = [
         f"func.func @main({_typed('x', olds)}, {_typed('u', news)}, %rows: {row}) -> ({carried}) {{",
         "%first = stablehlo.constant dense<0> : tensor<i32>",
         "%step = stablehlo.constant dense<1> : tensor<i32>",
-        f"%count = stablehlo.constant dense<{count}> : tensor<i32>",
+        f"%count = stablehlo.get_dimension_size %rows, dim = 0 : ({row}) -> tensor<i32>",
         f"%zero = stablehlo.constant dense<0> : {place}",
         f'%done:{len(olds) + 1} = "stablehlo.while"(%first, {_names("x", numbers)}) ({{',
         f"^bb0(%k: tensor<i32>, {_typed('c', olds)}):",
@@ -87,7 +87,7 @@ def _body_of(op: Any) -> str:
 
 
 def _spelled(shaped: Shaped) -> str:
-    return f"tensor<{shaped.shape[0]}x{shaped.element.spelling}>"
+    return f"tensor<{shaped.shape[0]}x{shaped.element.spelling}>"  # a `Size` reads `?`
 
 
 def _ones(scalar: str) -> str:

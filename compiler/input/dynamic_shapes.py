@@ -130,7 +130,6 @@ SHAPE_RULES.update(
         "stablehlo.dynamic_reshape": _named_by(1),
         "stablehlo.dynamic_slice": None,
         "stablehlo.dynamic_update_slice": _shape_of_first,
-        "stablehlo.fft": _shape_of_first,
         "stablehlo.gather": _gathered,
         "stablehlo.get_dimension_size": None,
         "stablehlo.map": _shape_of_first,
@@ -147,6 +146,7 @@ SHAPE_RULES.update(
         "stablehlo.sort": _shape_of_first,
         "stablehlo.transpose": _transposed,
         "stablehlo.triangular_solve": _shape_of_second,
+        "stablehlo.tuple": None,
         "stablehlo.while": None,
     }
 )

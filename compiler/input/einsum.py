@@ -57,7 +57,7 @@ def _by_letters(c: Converter, op: Any, operands: list[Lazy]) -> list[int | Size]
     return [lengths[letter] for letter in made]
 
 
-SHAPE_RULES["stablehlo.einsum"] = _by_letters
+SHAPE_RULES.update({"stablehlo.einsum": _by_letters, "stablehlo.torch_index_select": None})
 
 
 def _letters(text: str, rank: int) -> list[str]:
@@ -73,16 +73,16 @@ def _torch_index_select(c: Converter, op: Any, operands: list[Lazy]) -> Sequence
     dim, batch = op.attributes["dim"].value, op.attributes["batch_dims"].value
     behind = dim + len(places) - batch  # where the result's dims come from the operand again
     windows = [*range(batch, dim), *range(behind, behind + len(shape) - dim - 1)]
-    sizes = [1 if d < batch or d == dim else n for d, n in enumerate(shape)]
+    sizes = c.integers([1 if d < batch or d == dim else n for d, n in enumerate(shape)])
     batching = list(range(batch))
-    given, made = [str(value.type) for value in op.operands], str(op.results[0].type)
-    kept = ", ".join(map(str, sizes))
+    made = str(op.results[0].type)
+    given = [*(str(value.type) for value in op.operands), f"tensor<{len(shape)}xi64>"]
     return c.write_out(
-        f"func.func @gather(%operand: {given[0]}, %places: {given[1]}) -> {made} {{\n"
-        '  %r = "stablehlo.gather"(%operand, %places) {dimension_numbers = '
+        f"func.func @gather(%operand: {given[0]}, %places: {given[1]}, %sizes: {given[2]}) -> {made} {{\n"
+        '  %r = "stablehlo.dynamic_gather"(%operand, %places, %sizes) {dimension_numbers = '
         f"#stablehlo.gather<offset_dims = {windows}, collapsed_slice_dims = [{dim}], "
         f"operand_batching_dims = {batching}, start_indices_batching_dims = {batching}, start_index_map = [{dim}], "
-        f"index_vector_dim = {len(places)}>, slice_sizes = array<i64: {kept}>}} : ({', '.join(given)}) -> {made}\n"
+        f"index_vector_dim = {len(places)}>}} : ({', '.join(given)}) -> {made}\n"
         f"  return %r : {made}\n}}",
-        operands,
+        [*operands, sizes],
     )

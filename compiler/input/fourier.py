@@ -24,12 +24,13 @@ from pyiree.compiler.dialects.fourier import (
 )
 from pyiree.compiler.dialects.roots_of_unity import roots
 from pyiree.compiler.input.complex_scalars import Parts
-from pyiree.compiler.input.converter import Converter, converts
+from pyiree.compiler.input.converter import SHAPE_RULES, Converter, converts
 from pyiree.compiler.input.elements import COMPLEX, Element, element
 from pyiree.compiler.input.emitter import PARALLEL, REDUCTION, projection
 from pyiree.compiler.input.import_mlir import Shaped
 from pyiree.compiler.input.jaxlib_mlir import dialect_attribute
 from pyiree.compiler.input.shapes import broadcast, collapse, concatenate, expand, extract_slice, reverse
+from pyiree.compiler.input.sizes import Size
 from pyiree.compiler.input.values import Lazy, Tensor, View
 from pyiree.compiler.ir.core import Value
 from pyiree.compiler.ir.dense import DenseElementsAttr
@@ -41,6 +42,20 @@ _LARGE_TABLE = 1 << 14
 _WORTH_A_STEP = 16
 
 
+def _transformed(shape: Sequence[int | Size], lengths: Sequence[int], is_half: bool) -> list[int | Size]:
+    """A shape whose last dimensions are as long as a transform says; half a spectrum is shorter."""
+    last = lengths[-1] // 2 + 1 if is_half and lengths[-1] else lengths[-1]
+    return [*shape[: -len(lengths)], *lengths[:-1], last]
+
+
+def _shape(c: Converter, op: Any, operands: list[Lazy]) -> list[int | Size]:
+    kind = dialect_attribute(op, "fft_type", "FftTypeAttr").value
+    return _transformed(operands[0].shaped.shape, list(op.attributes["fft_length"]), kind == "RFFT")
+
+
+SHAPE_RULES["stablehlo.fft"] = _shape
+
+
 @converts("stablehlo.fft")
 def _fft(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
     (operand,) = operands
@@ -49,7 +64,10 @@ def _fft(c: Converter, op: Any, operands: list[Lazy]) -> list[Lazy]:
         return [Tensor(result, c.emitter.empty(result.type, result.sizes))]
     kind = dialect_attribute(op, "fft_type", "FftTypeAttr").value
     lengths = list(op.attributes["fft_length"])
-    rank = len(operand.shaped.shape)
+    told = Shaped.of(_transformed(operand.shaped.shape, lengths, kind == "IRFFT"), operand.shaped.element)
+    rank = len(told.shape)
+    if told.shape != operand.shaped.shape:
+        operand = Tensor(told, extract_slice(c, c.tensor(operand), [0] * rank, told.shape, [1] * rank))
     axes = list(range(rank - len(lengths), rank))
     source = operand.shaped.element
     transforms = _Transforms(c, source if source.kind == COMPLEX else element(f"complex<{source.spelling}>"))

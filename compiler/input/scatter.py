@@ -54,19 +54,19 @@ def _scattered_together(
     c: Converter, op: Any, operands: Sequence[Lazy], indices: Lazy, updates: Sequence[Lazy]
 ) -> list[Lazy]:
     """All results of a scatter whose body reads several operands."""
-    if not all(is_static(value.shaped.shape) for value in (*operands, *updates)):
-        raise c.emitter.unsupported(op, "of several operands of dynamic shapes that one body reads together")
     if not _reads_only_its_own(op.regions[0].blocks[0]):
         raise c.emitter.unsupported(op, "of several operands, with a body that reads more than its arguments")
     rows = _Scatter(c, op, 0, operands[0], indices, updates[0]).element_numbers()
     given = [*operands, *updates]
-    flat = [Tensor(_vector(v), reshape(c, c.tensor(v), _vector(v).shape)) for v in given]
+    flat = [_reshaped(c, value, (product(value.shaped.shape),)) for value in given]
     made = scatter_together(c, op, flat[: len(operands)], flat[len(operands) :], rows)
-    return [Tensor(old.shaped, reshape(c, c.tensor(new), old.shaped.shape)) for old, new in zip(operands, made)]
+    return [_reshaped(c, new, old.shaped.shape) for old, new in zip(operands, made)]
 
 
-def _vector(lazy: Lazy) -> Shaped:
-    return Shaped.of((math.prod(lazy.shaped.shape),), lazy.shaped.element)
+def _reshaped(c: Converter, value: Lazy, shape: Sequence[int | Size]) -> Lazy:
+    """As a tensor of another shape."""
+    whole = Tensor(value.shaped, c.tensor(value))
+    return reshaped(c, whole, Shaped.of(shape, value.shaped.element))
 
 
 def _reads_only_its_own(body: Any) -> bool:

@@ -240,3 +240,100 @@ def test_random_numbers_without_a_key(size):
     if size == 3000:
         assert abs(floats.mean() - 3.5) < 0.1 and set(integers) == {-1, 0, 1}
         assert abs(normal.mean() - 2) < 0.5 and abs(normal.std() - 5) < 0.5
+
+
+def test_an_index_select_of_any_size():
+    program = pyiree.compile("""
+func.func @main(%x: tensor<?x?xf32>, %i: tensor<?xi32>, %j: tensor<?x?xi32>) -> (tensor<?x?xf32>, tensor<?x?xf32>) {
+  %0 = "stablehlo.torch_index_select"(%x, %i) {batch_dims = 0 : i64, dim = 0 : i64} :
+    (tensor<?x?xf32>, tensor<?xi32>) -> tensor<?x?xf32>
+  %1 = "stablehlo.torch_index_select"(%x, %j) {batch_dims = 1 : i64, dim = 1 : i64} :
+    (tensor<?x?xf32>, tensor<?x?xi32>) -> tensor<?x?xf32>
+  return %0, %1 : tensor<?x?xf32>, tensor<?x?xf32>
+}""")
+    for shape in ((3, 4), (1, 1)):
+        x = at(f"{shape[0]}, {shape[1]}", np.float32, {})
+        rows, columns = np.array([shape[0] - 1, 0], np.int32), np.full((shape[0], 3), shape[1] - 1, np.int32)
+        selected, along = program.main(x, rows, columns)
+        np.testing.assert_array_equal(selected, x[rows])
+        np.testing.assert_array_equal(along, np.take_along_axis(x, columns, 1))
+
+
+TRANSFORMS = {
+    "FFT": ("complex<f32>", "complex<f32>", 6, np.fft.fft),
+    "IFFT": ("complex<f32>", "complex<f32>", 6, np.fft.ifft),
+    "RFFT": ("f32", "complex<f32>", 6, np.fft.rfft),
+    "IRFFT": ("complex<f32>", "f32", 4, lambda x: np.fft.irfft(x, 6)),
+}
+
+
+@pytest.mark.parametrize("kind", TRANSFORMS)
+def test_lengths_that_a_transform_says(kind):
+    source, result, length, reference = TRANSFORMS[kind]
+    program = pyiree.compile(f"""func.func @main(%x: tensor<?x?x{source}>) -> tensor<?x?x{result}> {{
+      %0 = stablehlo.fft %x, type = {kind}, length = [6] : (tensor<?x?x{source}>) -> tensor<?x?x{result}>
+      return %0 : tensor<?x?x{result}>
+    }}""")
+    for rows in (1, 5):
+        x = at(f"{rows}, {length}", np.float32 if source == "f32" else np.complex64, {})
+        np.testing.assert_allclose(program.main(x), reference(x), rtol=1e-5, atol=1e-5)
+
+
+def test_a_scatter_whose_body_reads_several_operands_of_any_size():
+    program = pyiree.compile("""
+func.func @main(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>, %i: tensor<?x1xi32>, %u: tensor<?x?xf32>) ->
+    (tensor<?x?xf32>, tensor<?x?xf32>) {
+  %0:2 = "stablehlo.scatter"(%x, %y, %i, %u, %u) ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<f32>, %d: tensor<f32>):
+    %1 = stablehlo.add %a, %c : tensor<f32>
+    %2 = stablehlo.subtract %a, %b : tensor<f32>
+    stablehlo.return %1, %2 : tensor<f32>, tensor<f32>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0],
+    scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} :
+    (tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x1xi32>, tensor<?x?xf32>, tensor<?x?xf32>) ->
+    (tensor<?x?xf32>, tensor<?x?xf32>)
+  return %0#0, %0#1 : tensor<?x?xf32>, tensor<?x?xf32>
+}""")
+    for shape, rows in [((5, 6), [1, 9, 2, 1]), ((1, 1), [0]), ((2, 3), [])]:
+        x, u = (at(f"{n}, {shape[1]}", np.float32, {}) for n in (shape[0], len(rows)))
+        y = x[::-1].copy()
+        sums, differences = x.copy(), y.copy()
+        for row, update in zip(rows, u):
+            if row < len(x):
+                sums[row], differences[row] = sums[row] + update, sums[row] - differences[row]
+        found = program.main(x, y, np.array(rows, np.int32).reshape(-1, 1), u)
+        np.testing.assert_array_equal(found[0], sums)
+        np.testing.assert_array_equal(found[1], differences)
+
+
+KNOWN_LATER = {
+    "broadcast": """%s = stablehlo.constant dense<[3, 4]> : tensor<2xi32>
+      %0 = stablehlo.dynamic_broadcast_in_dim %x, %s, dims = [0, 1]
+        {known_nonexpanding_dimensions = array<i64: 0, 1>} : (tensor<?x?xf32>, tensor<2xi32>) -> tensor<3x4xf32>
+      %r = stablehlo.negate %0 : (tensor<3x4xf32>) -> tensor<?x?xf32>""",
+    "transpose": """%0 = stablehlo.negate %x : (tensor<?x?xf32>) -> tensor<?x4xf32>
+      %r = stablehlo.transpose %0, dims = [0, 1] : (tensor<?x4xf32>) -> tensor<?x?xf32>""",
+    "branch": """%yes = stablehlo.constant dense<0.0> : tensor<f32>
+      %sum = stablehlo.reduce(%x init: %yes) applies stablehlo.add across dimensions = [0, 1] :
+        (tensor<?x?xf32>, tensor<f32>) -> tensor<f32>
+      %p = stablehlo.compare GE, %sum, %yes : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %0 = "stablehlo.if"(%p) ({
+        %s = stablehlo.constant dense<[3, 4]> : tensor<2xi32>
+        %1 = stablehlo.dynamic_reshape %x, %s : (tensor<?x?xf32>, tensor<2xi32>) -> tensor<?x?xf32>
+        stablehlo.return %1 : tensor<?x?xf32>
+      }, { stablehlo.return %x : tensor<?x?xf32> }) : (tensor<i1>) -> tensor<?x?xf32>
+      %r = stablehlo.negate %0 : tensor<?x?xf32>""",
+    "tuple": """%0 = stablehlo.tuple %x : tuple<tensor<?x?xf32>>
+      %1 = stablehlo.get_tuple_element %0[0] : (tuple<tensor<?x?xf32>>) -> tensor<?x?xf32>
+      %r = stablehlo.negate %1 : tensor<?x?xf32>""",
+}
+
+
+@pytest.mark.parametrize("name", KNOWN_LATER)
+def test_types_that_know_more_than_those_before(name):
+    program = pyiree.compile(f"""func.func @main(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {{
+      {KNOWN_LATER[name]}
+      return %r : tensor<?x?xf32>
+    }}""")
+    x = at("3, 4", np.float32, {})
+    np.testing.assert_array_equal(program.main(x), -x)
