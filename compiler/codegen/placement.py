@@ -52,6 +52,8 @@ class Placement:
         self.context = context
         self.uses = uses
         self.primary = largest(stores)
+        #: The largest first, then those that read others before these: where one is read, it has its place.
+        self.order = [self.primary, *(store for store in reversed(stores) if store is not self.primary)]
         self.syms = [Sym(f"d{k}", extent) for k, extent in enumerate(self.primary.shape)]
         self._indices: dict[ResultStore, Indices] = {self.primary: tuple([of(sym) for sym in self.syms])}
         self.reduced_at: dict[Value, Indices] = {}

@@ -80,7 +80,7 @@ class RowDomain:
 
     def _look(self, scope: SurveyScope) -> None:
         self._scope = scope
-        for store in sorted(self.stores, key=lambda s: s is not self.placement.primary):
+        for store in self.placement.order:
             indices = self.placement.place(store)
             store.store(scope, indices, self._evaluator(None).value_at(store.value, indices))
 

@@ -103,7 +103,19 @@ def at_least(emitter: Emitter, size: int | Size, bound: int | Size) -> int | Siz
     if isinstance(size, int) and isinstance(bound, int):
         return max(size, bound)
     x, y = index_of(emitter, size), index_of(emitter, bound)
+    if bound == 0 and _is_natural(x):
+        return size
     return size_of(emitter, emitter.host_arithmetic("arith.maxsi", x, y))
+
+
+def _is_natural(value: Value) -> bool:
+    """Whether an index is how long a dimension is, or made of such ones in a way that gives no negative numbers."""
+    known, op = constant_value(value), value.defining_op
+    if isinstance(known, IntegerAttr):
+        return known.value >= 0
+    if op is None or op.name == "tensor.dim":
+        return op is not None
+    return op.name in ("arith.addi", "arith.muli", "arith.divsi") and all(map(_is_natural, op.operands))
 
 
 def at_most(emitter: Emitter, size: int | Size, bound: int | Size) -> int | Size:

@@ -52,7 +52,7 @@ def build(graph: DispatchGraph, target: Target) -> Plan:
         return Plan(builder.finish(), [0])
 
     def look(scope: SurveyScope) -> None:
-        for store in sorted(stores, key=lambda s: s is not placement.primary):
+        for store in placement.order:
             evaluator = Evaluator(context, scope)
             evaluator.observe = partial(uses.note, None)
             indices = placement.place(store)

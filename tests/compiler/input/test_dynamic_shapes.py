@@ -25,6 +25,19 @@ def test_sizes_are_measured_once_and_equal_sizes_are_one_value():
     assert "tensor.extract" not in text and "i32" not in text
 
 
+def test_a_slice_up_to_a_size_is_as_long():
+    text = str(import_program("""func.func public @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+      %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+      %limit = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>
+      %start = stablehlo.constant dense<0> : tensor<1xi32>
+      %step = stablehlo.constant dense<1> : tensor<1xi32>
+      %r = stablehlo.real_dynamic_slice %x, %start, %limit, %step :
+        (tensor<?xf32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<?xf32>
+      return %r : tensor<?xf32>
+    }"""))
+    assert "[0] [%dim] [1]" in text and "arith.maxsi" not in text
+
+
 def test_shapes_that_the_program_says_after_all_are_static():
     text = str(import_program("""func.func public @main(%x: tensor<6xf32>) -> tensor<?x?xf32> {
       %s = stablehlo.constant dense<[2, 3]> : tensor<2xi32>

@@ -151,3 +151,21 @@ def test_sizes_that_turn_out_to_be_one(build_kernel):
     result = np.zeros((1, 21, 2), np.float32)
     kernel.run([x, result], words(21), kernel.kernel.plan.count((21,)))
     np.testing.assert_array_equal(result, np.concatenate([x, x], 2))
+
+
+def test_results_of_equal_sizes_that_are_told_apart(texts, build_kernel):
+    """Each of two ops reads a result of another size: the op alone says that the sizes are equal."""
+    vector, body = "tensor<?xf32>", "%e = tensor.empty(%d0) : tensor<?xf32>\n"
+    for k in (0, 2):
+        body += f"%out{k} = tensor.extract_slice %in{k // 2}[0] [%d1] [2] : {vector} to {vector}\n"
+        body += texts.generic(
+            f"%out{k + 1}", [(f"%out{k}", vector)], [("%e", vector)], ["(d0) -> (d0)"] * 2, ["parallel"],
+            "%r = arith.negf %a0 : f32", "%r",
+        ) + "\n"  # fmt: skip
+    text = dynamic_dispatch([(vector, ["%d2"])] * 2, [(vector, ["%d1"]), (vector, ["%d0"])] * 2, body, 3)
+    kernel = build_kernel(text)
+    x, y = np.random.default_rng(6).standard_normal((2, 38)).astype(np.float32)
+    results = [np.zeros(19, np.float32) for _ in range(4)]
+    kernel.run([x, y, *results], words(19, 19, 38), kernel.kernel.plan.count((19, 19, 38)))
+    for given, expected in zip(results, (x[::2], -x[::2], y[::2], -y[::2])):
+        np.testing.assert_array_equal(given, expected)
