@@ -34,10 +34,12 @@ from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 #: The phases whose result is a module of ours, in order; each is a list of passes in `<phase>/pipeline.py`.
 LOWERING_PHASES = ("flow", "stream", "hal", "vm")
+#: The phases that a program can come from.
+SOURCE_PHASES = ("stablehlo", "input", *LOWERING_PHASES)
 #: Forms of the kernels: loop IR, LLVM IR, assembly.
 KERNEL_PHASES = ("kernel", "llvm", "asm")
 #: The phases whose text can be asked for.
-TEXT_PHASES = ("stablehlo", "input", *LOWERING_PHASES, *KERNEL_PHASES)
+TEXT_PHASES = (*SOURCE_PHASES, *KERNEL_PHASES)
 
 
 @dataclass
@@ -111,12 +113,11 @@ def compile(
 
 def _compile(source: Any, context: PassContext, compile_from: str, compile_to: str) -> Compilation:
     done = Compilation(None, compile_from, context.options)
-    known = ("stablehlo", "input", *LOWERING_PHASES)
-    if compile_from not in known:
-        raise ValueError(f"cannot compile from {compile_from!r}: the phases are {', '.join(known)}")
+    if compile_from not in SOURCE_PHASES:
+        raise ValueError(f"cannot compile from {compile_from!r}: the phases are {', '.join(SOURCE_PHASES)}")
     if compile_to not in (*TEXT_PHASES, "vmfb"):
         raise ValueError(f"cannot compile to {compile_to!r}: the phases are {', '.join((*TEXT_PHASES, 'vmfb'))}")
-    position = known.index(compile_from)
+    position = SOURCE_PHASES.index(compile_from)
     if compile_from == "stablehlo":
         from pyiree.compiler.input.pipeline import import_program, stablehlo_text
 
@@ -132,7 +133,7 @@ def _compile(source: Any, context: PassContext, compile_from: str, compile_to: s
         _timed(done, "parse", lambda: parse_module(text, verify=True))
         done.phase = compile_from
     stop = _last_phase(compile_to)
-    for phase in known[position + 1 :]:
+    for phase in SOURCE_PHASES[position + 1 :]:
         if done.phase == stop:
             break
         if phase == "hal" and compile_to in KERNEL_PHASES:

@@ -83,7 +83,7 @@ def _topics(value: Any) -> tuple[str, ...]:
     words = LOG_TOPICS if value == "all" else _words(value)
     for word in words:
         if word not in LOG_TOPICS:
-            raise ValueError(f"expected some of {', '.join(LOG_TOPICS)}")
+            raise ValueError(f"expected some of {', '.join(LOG_TOPICS)}, or all")
     return words
 
 

@@ -211,7 +211,8 @@ class Program:
 
 
 def load(path: str | os.PathLike[str], device: str = DEFAULT_DEVICE) -> Program:
-    """Opens a `.vmfb` file, made by pyiree or by `iree-compile`."""
+    """Opens a `.vmfb` file, made by pyiree or by `iree-compile` for `llvm-cpu`; what it exports are attributes, as in
+    `program.main(x)`, and `program.exports` has their names."""
     path = Path(path)
     if not path.is_file():
         raise MissingFileError(f"there is no file {path}")
@@ -225,7 +226,14 @@ def compile(
     device: str = DEFAULT_DEVICE,
     **options: Any,
 ) -> Program:
-    """Compiles StableHLO, given as text, as MLIR bytecode, or as the path of a file, and loads it."""
+    """Compiles StableHLO, given as text, as MLIR bytecode, or as the path of a file, and loads it.
+
+    Of an exported program that is `exported.mlir_module()`, of a lowered one `lowered.as_text()`; dims may be `?`. The
+    result has the module's public functions as attributes, as in `program.main(x)`. They take arrays of the types that
+    the program names, and convert none.
+
+    Raises `CompileError` for what is no program, and `UnsupportedError` for one that can't be compiled.
+    """
     content, name = _read_source(source)
     chosen = options_for(device, target_cpu, options)
     identity = content if isinstance(content, bytes) else content.encode()
@@ -243,6 +251,12 @@ def _read_source(source: str | bytes | os.PathLike[str]) -> tuple[str | bytes, s
             return source, "program"
         if not source.strip():
             raise CompileError("the source is empty")
+    if not isinstance(source, (str, os.PathLike)):
+        kind = type(source).__name__
+        raise TypeError(
+            f"expected StableHLO as text, bytes or the path of a file, not {kind}: programs of jax have it as "
+            "exported.mlir_module() or lowered.as_text(), functions are compiled by pyiree.jit"
+        )
     path = Path(source)
     if not path.is_file():
         is_name = isinstance(source, str) and not path.suffix and len(path.parts) == 1

@@ -25,7 +25,7 @@ def compile_file(
     from pyiree.compiler import pipeline
 
     for flag, phase in (("--compile-from", compile_from), ("--compile-to", compile_to)):
-        known = PHASES if flag == "--compile-from" else (*PHASES, "vmfb")
+        known = pipeline.SOURCE_PHASES if flag == "--compile-from" else (*PHASES, "vmfb")
         if phase not in known:
             raise CommandError(f"{flag}={phase}: the phases are {', '.join(known)}")
     order = (*PHASES, "vmfb")

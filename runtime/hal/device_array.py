@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 from pyiree.runtime.hal import layout
 from pyiree.runtime.hal.device import memory_pool
 from pyiree.runtime.hal.element_types import dtype_of, element_type_of
@@ -31,8 +32,11 @@ class DeletedArrayError(PyireeError, RuntimeError):
     """A device array is used after it was deleted or donated."""
 
 
-class DeviceArray:
-    """An array in a device's memory; `np.asarray` sees it without a copy, read-only."""
+class DeviceArray(NDArrayOperatorsMixin):
+    """An array in a device's memory; `np.asarray` sees it without a copy, read-only.
+
+    Operators and NumPy's functions compute with the content on the host, and give NumPy arrays.
+    """
 
     # The native entry (`runtime/calls/caller`) makes instances too: all fields are set, those of no use to None.
     __slots__ = ("__weakref__", "_capsule", "_dtype", "_executor", "_fence", "_host", "_shape", "_view")
@@ -163,6 +167,12 @@ class DeviceArray:
         array.flags.writeable = False
         return array
 
+    def __array_ufunc__(self, function: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if any(isinstance(value, DeviceArray) for value in options.get("out", ())):
+            raise TypeError("a device array never changes: it can't be what NumPy writes its result to")
+        contents = [np.asarray(value) if isinstance(value, DeviceArray) else value for value in inputs]
+        return getattr(function, method)(*contents, **options)
+
     def __dlpack__(self, **options: Any) -> Any:
         return self.host().__dlpack__(**options)
 
@@ -200,6 +210,9 @@ class DeviceArray:
         if self.dtype.kind not in "iu" or self.shape:
             raise TypeError("only an integer device array of rank 0 is an index")
         return int(self._number())
+
+    def __format__(self, specification: str) -> str:
+        return format(self._number(), specification) if specification else str(self)
 
     def __getitem__(self, key: Any) -> np.ndarray:
         return np.asarray(self)[key]

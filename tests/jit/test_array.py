@@ -202,3 +202,37 @@ def test_float0_results():
     got, want = pyiree.jit(function)(X, np.int32(2)), jax.jit(function)(X, np.int32(2))
     assert got[1].dtype == want[1].dtype == jax.dtypes.float0
     np.testing.assert_array_equal(got[0], want[0])
+
+
+OPERATIONS = {
+    "equal": lambda x: x == X[0],
+    "unequal": lambda x: x != X,
+    "sum": lambda x: X + x,
+    "difference": lambda x: 1 - x,
+    "product": lambda x: x @ X.T,
+    "magnitude": lambda x: abs(-x),
+    "order": lambda x: x < 2,
+    "function": np.sin,
+    "reduction": np.add.reduce,
+    "with_jax": lambda x: jnp.asarray(X) * x,
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_operators_compute_as_numpy_does(name):
+    operation = OPERATIONS[name]
+    given = operation(pyiree.device_put(X))
+    assert type(given) is np.ndarray
+    np.testing.assert_array_equal(given, operation(X))
+
+
+def test_arrays_of_rank_0_are_compared_and_written_as_numbers():
+    number = pyiree.jit(jnp.sum)(pyiree.device_put(X))
+    assert number == 15 and number in [15.0] and number < 16
+    assert f"{number:.2f}" == "15.00"
+
+
+def test_numpy_does_not_write_to_device_arrays():
+    array = pyiree.device_put(X)
+    with pytest.raises(TypeError, match="never changes"):
+        np.add(array, 1, out=array)
