@@ -150,7 +150,7 @@ def test_settings_are_looked_at_before_a_command_begins(pyiree_command, monkeypa
     assert done.stderr == "pyiree: warning: PYIREE_LGO: pyiree has no such setting, did you mean PYIREE_LOG?\n"
     monkeypatch.delenv("PYIREE_LGO")
     monkeypatch.setenv("PYIREE_LOG", "nonsense")
-    expected = "pyiree: error: PYIREE_LOG = 'nonsense': expected some of misses, compiles, cache\n"
+    expected = "pyiree: error: PYIREE_LOG = 'nonsense': expected some of misses, compiles, cache, or all\n"
     for words in (["compile", "-"], ["run", "x.vmfb"], ["benchmark", "x.vmfb"], ["cache", "path"]):
         assert pyiree_command(*words, code=1).stderr == expected
 
