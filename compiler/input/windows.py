@@ -19,8 +19,8 @@ from pyiree.compiler.input.import_mlir import Shaped
 from pyiree.compiler.input.reductions import initial
 from pyiree.compiler.input.scalars import convert
 from pyiree.compiler.input.shapes import broadcast, pad, reshaped, reverse
-from pyiree.compiler.input.sizes import Size, dilated, fitting
-from pyiree.compiler.input.values import Lazy, Tensor, Uniform, known_integers
+from pyiree.compiler.input.sizes import Size, dilated, fitting, is_static
+from pyiree.compiler.input.values import Lazy, Tensor, Uniform
 from pyiree.compiler.ir.attributes import ArrayAttr, FloatAttr, IntegerAttr, bool_attr
 from pyiree.compiler.ir.core import Block, Region, Value
 from pyiree.compiler.ir.types import i64, index
@@ -81,8 +81,8 @@ def _dynamic_reduce_window(c: Converter, op: Any, operands: list[Lazy]) -> list[
     """What jax.export makes of `reduce_window`, where the window depends on sizes: behind the inputs and their initial
     values its numbers, those of the padding in pairs."""
     *arrays, sizes, strides, base_dilations, dilations, padding = operands
-    known = [known_integers(numbers) for numbers in (strides, base_dilations, dilations)]
-    if None in known:
+    known = [c.sizes_in(numbers) for numbers in (strides, base_dilations, dilations)]
+    if not all(map(is_static, known)):
         raise c.emitter.unsupported(op, "with strides or dilations that are known when the program runs")
     pairs = c.sizes_in(reshaped(c, padding, Shaped.of((2 * padding.shaped.shape[0],), padding.shaped.element)))
     window = _Window(c.sizes_in(sizes), *known, pairs[::2], pairs[1::2])  # type: ignore[arg-type]

@@ -95,6 +95,10 @@ PROGRAMS = {
         lambda x: jax.lax.reduce_window(x, 0.0, jax.lax.add, (x.shape[0] // 2 + 1,), (2,), ((1, x.shape[0]),)),
         ["b"],
     ),
+    "windows_with_strides": (
+        lambda x: jax.lax.reduce_window(x, jnp.inf, jax.lax.min, (2, 3), (2, 1), "SAME"),
+        ["b, n"],
+    ),
     "nonzero": (lambda x: jnp.nonzero(x > 0, size=3, fill_value=-1)[0], ["b"]),
     "random": (lambda x: x + jax.random.normal(jax.random.key(3), x.shape), ["b, n"]),
     "loop": (
