@@ -162,9 +162,6 @@ def _subtract(c: Converter, args: list, elements: list, result: Element, op: Any
 
 @_lowers("stablehlo.multiply")
 def _multiply(c: Converter, args: list, elements: list, result: Element, op: Any) -> Value:
-    if args[0] is args[1]:
-        # As a product of sum and difference the real part keeps its digits, and has no infinity less another.
-        return c.expand("chlo.square", args[:1], elements[:1], result)
     return (Parts.of(c, args[0]) * Parts.of(c, args[1])).value()
 
 
