@@ -56,10 +56,10 @@ def _convert_callback(c: Converter, op: Any, operands: list[Lazy]) -> Sequence[A
     return call_with_views(c, op, name, operands, marks=("vm.yield",))
 
 
-for _name in LAPACK_ROUTINES:
-    CUSTOM_CALLS[f"lapack_{_name}_ffi"] = functools.partial(_convert_lapack, name=_name)
-CUSTOM_CALLS["xla_ffi_python_cpu_callback"] = _convert_callback
-OF_ANY_SIZE.update(CUSTOM_CALLS)
+_CALLS = {f"lapack_{name}_ffi": functools.partial(_convert_lapack, name=name) for name in LAPACK_ROUTINES}
+_CALLS["xla_ffi_python_cpu_callback"] = _convert_callback
+CUSTOM_CALLS.update(_CALLS)
+OF_ANY_SIZE.update(_CALLS)
 
 
 def _attributes(op: Any) -> dict[str, int]:

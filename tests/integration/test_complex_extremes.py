@@ -103,12 +103,17 @@ def _assert_same(got, wanted, *operands):
         assert same.all(), [(*[x[i] for x in operands], got[i], wanted[i]) for i in np.flatnonzero(~same)[:5]]
 
 
-@pytest.mark.parametrize("element", PARTS)
-def test_division_of_special_numbers(element):
+def _of_special_pairs(function, element):
+    """All pairs of special numbers, and what jax.jit makes of each."""
     numbers = _grid(SPECIAL, PARTS[element][1])
     x, y = np.repeat(numbers, len(numbers)), np.tile(numbers, len(numbers))
     with jax.enable_x64(True):
-        wanted = np.asarray(jax.jit(jnp.divide)(x, y))
+        return x, y, np.asarray(jax.jit(function)(x, y))
+
+
+@pytest.mark.parametrize("element", PARTS)
+def test_division_of_special_numbers(element):
+    x, y, wanted = _of_special_pairs(jnp.divide, element)
     _assert_same(_computed("divide", element, x, y), wanted, x, y)
 
 
@@ -171,10 +176,7 @@ def test_squares(whole):
 
 @pytest.mark.parametrize("element", PARTS)
 def test_power_of_special_numbers(element):
-    numbers = _grid(SPECIAL, PARTS[element][1])
-    x, y = np.repeat(numbers, len(numbers)), np.tile(numbers, len(numbers))
-    with jax.enable_x64(True):
-        wanted = np.asarray(jax.jit(jnp.power)(x, y))
+    x, y, wanted = _of_special_pairs(jnp.power, element)
     got = _computed("power", element, x, y)
     for part in ("real", "imag"):
         np.testing.assert_allclose(getattr(got, part), getattr(wanted, part), 4e-6, 1e-5 if element == "f32" else 1e-14)
