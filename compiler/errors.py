@@ -26,4 +26,9 @@ class UnsupportedError(CompileError):
         listed = "; ".join(f"{name} at {location}" for name, location in ops)
         text = f"unsupported op {listed}"
         super().__init__(text if advice is None else f"{text} ({advice})")
-        self.ops = tuple(ops)
+        self.ops, self.advice = tuple(ops), advice
+
+    def in_file(self, name: str) -> UnsupportedError:
+        """The error about a text that was read from a file, whose places say so."""
+        places = [(op, name + place[1:] if place.startswith("-:") else place) for op, place in self.ops]
+        return UnsupportedError(places, self.advice)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pyiree import cache, config
-from pyiree.errors import CompileError, ConfigError, MissingFileError, PyireeError
+from pyiree.errors import CompileError, ConfigError, MissingFileError, PyireeError, UnsupportedError
 from pyiree.runtime.vmfb.lazy_dataclass import dataclass
 
 DEFAULT_DEVICE = "local-task"
@@ -237,7 +237,12 @@ def compile(
     content, name = _read_source(source)
     chosen = options_for(device, target_cpu, options)
     identity = content if isinstance(content, bytes) else content.encode()
-    built = build(content, identity, name, chosen)
+    try:
+        built = build(content, identity, name, chosen)
+    except UnsupportedError as error:
+        if not isinstance(source, (str, os.PathLike)) or content is source:
+            raise
+        raise error.in_file(os.fspath(source)) from None
     with chosen.explaining_the_cpu():
         return Program(built.vmfb, device, name)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from pyiree.cli.output import CommandError, as_text, print_json, read, write
-from pyiree.errors import CompileError
+from pyiree.errors import CompileError, UnsupportedError
 from pyiree.program import options_for
 from pyiree.stages import PHASES
 
@@ -55,6 +55,4 @@ def _about_file(error: CompileError, source: str, phase: str) -> Exception:
         if str(error).startswith(nameless):
             place = str(error).removeprefix(nameless)
             return CommandError(f"{source}:{place} (read as {phase}; --compile-from names another phase)")
-    if " at -:" in str(error):  # an op that is not supported, and its line
-        return CommandError(str(error).replace(" at -:", f" at {source}:"))
-    return error
+    return error.in_file(source) if isinstance(error, UnsupportedError) else error

@@ -263,3 +263,15 @@ class TestWithoutTracing:
             pyiree.compile("module {")
         with pytest.raises(AttributeError, match="no function 'other'; it has main"):
             pyiree.compile(TEXT).other  # noqa: B018
+
+
+def test_an_unsupported_op_of_a_file_is_named_with_the_file(tmp_path):
+    path = tmp_path / "fed.mlir"
+    path.write_text("""func.func @main(%t: !stablehlo.token) -> tensor<3xf32> {
+      %r:2 = "stablehlo.infeed"(%t) {infeed_config = ""} : (!stablehlo.token) -> (tensor<3xf32>, !stablehlo.token)
+      return %r#0 : tensor<3xf32>
+    }""")
+    with pytest.raises(pyiree.UnsupportedError, match=rf"stablehlo\.infeed at {path}:2 \(pass the data"):
+        pyiree.compile(path)
+    with pytest.raises(pyiree.UnsupportedError, match=r"stablehlo\.infeed at -:2 \(pass the data"):
+        pyiree.compile(path.read_text())
